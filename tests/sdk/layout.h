@@ -26,7 +26,6 @@
 #include "quench/abi/extension/shared_weights.h"
 #include "quench/abi/extension/token_wise.h"
 #include "quench/abi/extension/vectors.h"
-#include "quench/abi/json_values.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/format.h"
@@ -148,7 +147,6 @@ BEGINS_WITH_ITS_SIZE(quench_text_batch);
 AT(quench_text_batch, offsets, 24);
 BEGINS_WITH_ITS_SIZE(quench_id_sink);
 BEGINS_WITH_ITS_SIZE(quench_tokenizer_table);
-BEGINS_WITH_ITS_SIZE(quench_json_values);
 BEGINS_WITH_ITS_SIZE(quench_step_args);
 BEGINS_WITH_ITS_SIZE(quench_state_info);
 BEGINS_WITH_ITS_SIZE(quench_optimizer_closure);

@@ -108,9 +108,9 @@ typedef struct quench_processor {
   int32_t (*instructions)(const quench_host* host) QUENCH_NOEXCEPT;
 } quench_processor;
 
-/* ---- quench.json/1 --------------------------------------------------------------------------- */
-#define QUENCH_SERVICE_JSON "quench.json/1"
-#define QUENCH_JSON_ABSENT 0
+/* ---- quench.json/2 --------------------------------------------------------------------------- */
+#define QUENCH_SERVICE_JSON "quench.json/2"
+#define QUENCH_JSON_ABSENT 0 /* the type of no value */
 #define QUENCH_JSON_NULL 1
 #define QUENCH_JSON_BOOLEAN 2
 #define QUENCH_JSON_INTEGER 3 /* written without fraction or exponent, fits int64 */
@@ -119,34 +119,45 @@ typedef struct quench_processor {
 #define QUENCH_JSON_ARRAY 6
 #define QUENCH_JSON_OBJECT 7
 
-/* A parsed document. JSON pointers (RFC 6901) name the values in it: "" is the root. */
+/* A parsed document, a tree of values. Both are read-only and may be read on all threads. */
 typedef struct quench_json_document quench_json_document;
+/* One value of a document; valid until the document is released. */
+typedef struct quench_json_value quench_json_value;
 
 typedef struct quench_json {
   uint32_t struct_size;
-  /* Parses `text`; checks depth, size and duplicate keys. The caller releases the document.
-   * [thread-safe] */
-  quench_status (*parse)(const quench_host* host, const char* text, uint64_t bytes,
-                         quench_json_document** document, quench_error* error) QUENCH_NOEXCEPT;
+  /* Parses `text`; checks depth, size and duplicate keys. `name` stands for the text in messages,
+   * which begin with it. The caller releases the document. [thread-safe] */
+  quench_status (*parse)(const quench_host* host, const char* name, const char* text,
+                         uint64_t bytes, quench_json_document** document,
+                         quench_error* error) QUENCH_NOEXCEPT;
   void (*release)(quench_json_document* document) QUENCH_NOEXCEPT;
-  /* Returns QUENCH_JSON_*; ABSENT if nothing is there. [thread-safe, as all below] */
-  int32_t (*type)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* Returns the value; NOT_FOUND if it is absent, INVALID_ARGUMENT if it has another type (an
-   * integer is also a number). */
-  quench_status (*boolean)(const quench_json_document* document, const char* pointer,
-                           int32_t* value, quench_error* error) QUENCH_NOEXCEPT;
-  quench_status (*integer)(const quench_json_document* document, const char* pointer,
-                           int64_t* value, quench_error* error) QUENCH_NOEXCEPT;
-  quench_status (*number)(const quench_json_document* document, const char* pointer, double* value,
-                          quench_error* error) QUENCH_NOEXCEPT;
-  /* `text` is NUL-terminated UTF-8, valid until the document is released. */
-  quench_status (*string)(const quench_json_document* document, const char* pointer,
-                          const char** text, uint64_t* bytes, quench_error* error) QUENCH_NOEXCEPT;
-  /* Returns the number of array elements or object members; 0 for other types. */
-  uint64_t (*size)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* Returns the key of an object's member `index` or NULL; valid until the document is released. */
-  const char* (*key)(const quench_json_document* document, const char* pointer,
-                     uint64_t index) QUENCH_NOEXCEPT;
+  const quench_json_value* (*root)(const quench_json_document* document) QUENCH_NOEXCEPT;
+  /* QUENCH_JSON_*, never ABSENT. */
+  int32_t (*type)(const quench_json_value* value) QUENCH_NOEXCEPT;
+  /* Elements of an array or members of an object; 0 for all else. */
+  uint64_t (*size)(const quench_json_value* value) QUENCH_NOEXCEPT;
+  /* The member of an object called `key`, or NULL; NULL where `value` is no object. */
+  const quench_json_value* (*member)(const quench_json_value* value, const char* key,
+                                     uint64_t key_bytes) QUENCH_NOEXCEPT;
+  /* Element `index` of an array, or NULL; NULL where `value` is no array. */
+  const quench_json_value* (*element)(const quench_json_value* value,
+                                      uint64_t index) QUENCH_NOEXCEPT;
+  /* Calls take(user, key, value) for every member of an object, each key once, always in the same
+   * order. Ends with the first status that is not QUENCH_OK, and returns it. */
+  quench_status (*each_member)(const quench_json_value* value,
+                               quench_status (*take)(void* user, const char* key,
+                                                     uint64_t key_bytes,
+                                                     const quench_json_value* member)
+                                   QUENCH_NOEXCEPT,
+                               void* user) QUENCH_NOEXCEPT;
+  /* The value, or INVALID_ARGUMENT for one of another type (an integer is a number). */
+  quench_status (*boolean)(const quench_json_value* value, int32_t* out) QUENCH_NOEXCEPT;
+  quench_status (*integer)(const quench_json_value* value, int64_t* out) QUENCH_NOEXCEPT;
+  quench_status (*number)(const quench_json_value* value, double* out) QUENCH_NOEXCEPT;
+  /* `text` is NUL-terminated UTF-8, valid as long as the value. */
+  quench_status (*string)(const quench_json_value* value, const char** text,
+                          uint64_t* bytes) QUENCH_NOEXCEPT;
 } quench_json;
 
 #ifdef __cplusplus
