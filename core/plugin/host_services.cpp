@@ -12,7 +12,6 @@
 #include "core/plugin/block_service.hpp"
 #include "core/plugin/service_tables.hpp"
 #include "core/version.hpp"
-#include "quench/abi/extension/journal.h"
 
 namespace quench {
 

@@ -180,21 +180,15 @@ static void end(quench_quantizer* quantizer, quench_quantizer_state* state) {
   free(state);
 }
 
-static const void* extension(const quench_quantizer* quantizer, const char* id) {
-  (void)quantizer;
-  (void)id;
-  return NULL;
-}
-
-static const quench_quantizer_table table = {sizeof(quench_quantizer_table),
-                                             create,
-                                             destroy,
-                                             needs,
-                                             begin,
-                                             observe,
-                                             quantize,
-                                             end,
-                                             extension};
+/* The optional functions, which follow, are NULL. */
+static const quench_quantizer_table table = {.struct_size = sizeof(quench_quantizer_table),
+                                             .create = create,
+                                             .destroy = destroy,
+                                             .needs = needs,
+                                             .begin = begin,
+                                             .observe = observe,
+                                             .quantize = quantize,
+                                             .end = end};
 
 static const quench_parameter parameters[] = {
     {sizeof(quench_parameter), QUENCH_PARAMETER_INTEGER, "bits", "4", 2, 8, NULL, "bits per code"}};

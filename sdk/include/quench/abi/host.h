@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-typedef struct quench_host {
+typedef struct quench_host { /*: entry */
   uint32_t struct_size;
   uint32_t abi_minor;
   void* context;
@@ -46,7 +46,7 @@ typedef struct quench_progress {
 } quench_progress;
 
 #define QUENCH_SERVICE_CANCEL "quench.cancel/1"
-typedef struct quench_cancel {
+typedef struct quench_cancel { /*: local a flag in shared memory */
   uint32_t struct_size;
   /* Non-zero once the user or the cluster has asked to stop. A call that can take longer than half
    * a second polls it, which is a sign of life, and then returns QUENCH_CANCELLED. [thread-safe] */
@@ -55,7 +55,7 @@ typedef struct quench_cancel {
 
 /* ---- quench.memory/1 ------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_MEMORY "quench.memory/1"
-typedef struct quench_memory {
+typedef struct quench_memory { /*: local memory of the process itself */
   uint32_t struct_size;
   /* Allocates host memory, 64-byte aligned and uninitialized; NULL if there is none left. Memory
    * that a plugin shows to the host (weights above all) must come from here. [thread-safe] */
@@ -66,7 +66,7 @@ typedef struct quench_memory {
 
 /* ---- quench.random/1 ------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_RANDOM "quench.random/1"
-typedef struct quench_random {
+typedef struct quench_random { /*: local computed in the process itself, from the seed of the run */
   uint32_t struct_size;
   /* The only source of randomness: Philox4x32-10 (Salmon et al. 2011), keyed by the run's seed, the
    * module's id and `stream` (such as a layer's name). Fills `values` with numbers counter ..
@@ -78,7 +78,7 @@ typedef struct quench_random {
 
 /* ---- quench.tasks/1 -------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_TASKS "quench.tasks/1"
-typedef struct quench_tasks {
+typedef struct quench_tasks { /*: local threads of the process itself: functions cannot cross */
   uint32_t struct_size;
   /* Returns the number of threads that this run may use. */
   uint32_t (*threads)(const quench_host* host) QUENCH_NOEXCEPT;
@@ -99,7 +99,7 @@ typedef struct quench_tasks {
 #define QUENCH_INSTRUCTIONS_AVX2 1     /* AVX2 and FMA */
 #define QUENCH_INSTRUCTIONS_AVX512 2   /* AVX-512 F, BW, DQ and VL */
 
-typedef struct quench_processor {
+typedef struct quench_processor { /*: local said at the start */
   uint32_t struct_size;
   /* Returns the widest instruction set for kernels chosen at run time, QUENCH_INSTRUCTIONS_*: that
    * of the processor, or less if the user sets QUENCH_ISA. It is part of every record's key, so
@@ -124,7 +124,7 @@ typedef struct quench_json_document quench_json_document;
 /* One value of a document; valid until the document is released. */
 typedef struct quench_json_value quench_json_value;
 
-typedef struct quench_json {
+typedef struct quench_json { /*: local parsed in the process itself */
   uint32_t struct_size;
   /* Parses `text`; checks depth, size and duplicate keys. `name` stands for the text in messages,
    * which begin with it. The caller releases the document. [thread-safe] */
@@ -159,6 +159,22 @@ typedef struct quench_json {
   quench_status (*string)(const quench_json_value* value, const char** text,
                           uint64_t* bytes) QUENCH_NOEXCEPT;
 } quench_json;
+
+/* ---- quench.journal/1 ------------------------------------------------------------------------ */
+#define QUENCH_SERVICE_JOURNAL "quench.journal/1"
+/* For evaluations that consist of many equal pieces (the points of a landscape). It keeps finished
+ * pieces, so that an interrupted evaluation continues where it stopped.
+ *
+ * The journal of the current evaluation: of this model, this data and these parameters, in any
+ * process. A host may offer the service and keep nothing. */
+typedef struct quench_journal {
+  uint32_t struct_size;
+  /* Returns the value of piece `index`, bit for bit; NOT_FOUND if there is none. [thread-safe] */
+  quench_status (*get)(const quench_host* host, uint64_t index, double* value) QUENCH_NOEXCEPT;
+  /* Keeps the value of piece `index`. If that fails, the piece is computed again. [thread-safe]
+   */
+  void (*put)(const quench_host* host, uint64_t index, double value) QUENCH_NOEXCEPT;
+} quench_journal;
 
 #ifdef __cplusplus
 }
