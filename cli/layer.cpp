@@ -110,7 +110,7 @@ int quantize(const LayerOptions& options, Context& context) {
            options.file, quantizer.id());
     }
     std::optional<QuantizerHandle> judge;
-    if (inputs && quantizer.extension(QUENCH_QUANTIZER_GRAM) == nullptr) {
+    if (inputs && !quantizer.has_gram()) {
       if (std::optional<QuantizerHandle> found = find_judge(catalog)) {
         judge.emplace(std::move(*found));
       }

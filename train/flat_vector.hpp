@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/plugin/model_handle.hpp"
-#include "quench/abi/extension/vectors.h"
+#include "quench/abi/extension/gradients.h"
 
 namespace quench {
 

@@ -1,6 +1,6 @@
 // Averages weights during training without writing the members. Plugins and order of summation are
 // those of averages of checkpoints, so the bits are equal. A saved state includes the sums of
-// unfinished averages if their plugins can export them (quench.averaging.sums/1).
+// unfinished averages if their plugins can export them (`sums_get`).
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace quench {
 
 // Floating-point operations of a forward and a backward per token of sequences of `length`: 6 per
 // element of a linear and of the head, and the causal half of attention. `model` may be open for
-// its shapes only (extension/shapes.h).
+// its shapes only (QUENCH_OPEN_SHAPES).
 double training_flops_per_token(const ModelHandle& model, uint64_t length);
 
 }  // namespace quench

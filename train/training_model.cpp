@@ -11,9 +11,6 @@
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/table_call.hpp"
-#include "quench/abi/extension/initialize.h"
-#include "quench/abi/extension/product_rate.h"
-#include "quench/abi/extension/shared_weights.h"
 #include "train/host_view.hpp"
 #include "train/training_flops.hpp"
 
@@ -209,15 +206,15 @@ double TrainingModel::flops_per_token() const {
 }
 
 std::optional<double> TrainingModel::product_rate() {
-  const auto* table =
-      static_cast<const quench_model_product_rate*>(model_.extension(QUENCH_MODEL_PRODUCT_RATE));
-  if (table == nullptr || table->struct_size < sizeof *table || table->measure == nullptr) {
+  try {
+    const double rate = model_.product_rate(recipe_.bfloat16 ? QUENCH_LOSS_AUTOCAST_BFLOAT16 : 0u);
+    return rate > 0 ? std::optional(rate) : std::nullopt;
+  } catch (const Error& failure) {
+    if (failure.code() != QUENCH_UNSUPPORTED) {
+      throw;
+    }
     return std::nullopt;
   }
-  double rate = 0;
-  work_call(model_.label(), "product rate", {}, table->measure, model_.get(),
-            recipe_.bfloat16 ? QUENCH_LOSS_AUTOCAST_BFLOAT16 : 0u, &rate);
-  return rate > 0 ? std::optional(rate) : std::nullopt;
 }
 
 double TrainingModel::loss_of(const IdBatch& batch, double weight, const quench_tensor* gradient) {

@@ -4,7 +4,6 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "quench/abi/extension/pads.h"
 
 namespace quench {
 
@@ -71,7 +70,7 @@ ActivationStream::ActivationStream(ModelHandle& model, std::span<const int32_t> 
     : model_(model),
       batches_(plan_micro_batches(starts, micro_batch_tokens(model))),
       rests_(has_to_rest(model, starts.empty() ? 0 : starts.back() - starts.front())) {
-  if (!texts.empty() && model.extension(QUENCH_MODEL_PADS) == nullptr) {
+  if (!texts.empty() && (model.features() & QUENCH_MODEL_TAKES_ATTENDING_PADDING) == 0) {
     fail(QUENCH_UNSUPPORTED, "model {}: cannot run pads that count", model.id());
   }
   const int64_t longest = model.info().max_positions;

@@ -39,8 +39,8 @@ class ActivationStream {
   using Carried = std::vector<Named>;
 
   // Sequence r is ids[starts[r] .. starts[r+1]). Copies the ids. With `texts`, the ids after the
-  // first texts[r] of a sequence are attending padding (extension/pads.h); UNSUPPORTED if the
-  // family does not support it.
+  // first texts[r] of a sequence are attending padding (QUENCH_SEGMENT_ATTENDING_PADDING);
+  // UNSUPPORTED if the family does not support it.
   ActivationStream(ModelHandle& model, std::span<const int32_t> ids,
                    std::span<const uint64_t> starts, std::span<const uint64_t> texts = {});
   // Takes planned micro-batches, including positions and segments; `batches()` then has their

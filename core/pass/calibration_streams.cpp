@@ -3,7 +3,6 @@
 #include "core/error.hpp"
 #include "core/pass/pass_settings.hpp"
 #include "core/pass/routed_rows.hpp"
-#include "quench/abi/extension/head.h"
 
 namespace quench {
 
@@ -99,18 +98,12 @@ void CalibrationStreams::show_head_rows(ObservedGroup& group) {
   if (!stream_) {
     return;
   }
-  const auto* head =
-      static_cast<const quench_model_head_rows*>(model_.extension(QUENCH_MODEL_HEAD_ROWS));
-  if (head == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: does not show the rows that its output head reads",
-         model_.label());
-  }
   for (size_t b = 0; b < stream_->batches().size(); ++b) {
     stop_if_asked();
     const quench_tensor h = stream_->carried(b)[0];
     const DeviceTensor rows(model_, h.dtype, {h.shape[0], h.shape[1]});
     const quench_tensor x = rows.view();
-    clock_.timed("forward", [&] { model_.head_rows(*head, h, x); });
+    clock_.timed("forward", [&] { model_.head_rows(h, x); });
     clock_.timed("observe", [&] { group.observe_rows(x); });
   }
   ++counts_.observed_groups;

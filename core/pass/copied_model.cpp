@@ -4,17 +4,11 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/pass/activation_stream.hpp"
 #include "quench/abi/extension/gradients.h"
-#include "quench/abi/extension/head.h"
-#include "quench/abi/extension/pads.h"
-#include "quench/abi/extension/product_rate.h"
-#include "quench/abi/extension/residual.h"
-#include "quench/abi/extension/token_wise.h"
 
 namespace quench {
 
@@ -139,41 +133,15 @@ constexpr quench_model_gradient kGradient = {
           .gradient(model_of(self).get(), args, gradient, loss, error);
     }};
 
-constexpr quench_model_head_rows kHeadRows = {
-    sizeof(quench_model_head_rows),
-    [](quench_model* self, const quench_tensor* h, const quench_tensor* x, void*,
-       quench_error* error) noexcept -> quench_status {
-      return guarded(error, [&] {
-        ModelHandle& model = model_of(self);
-        const auto& table = own<quench_model_head_rows>(self, QUENCH_MODEL_HEAD_ROWS);
-        map_rows(model, *h, *x, [&](const quench_tensor& from, const quench_tensor& to) {
-          model.head_rows(table, from, to);
-        });
-      });
-    }};
-
-constexpr quench_model_product_rate kProductRate = {
-    sizeof(quench_model_product_rate),
-    [](quench_model* self, uint32_t flags, double* rate,
-       quench_error* error) noexcept -> quench_status {
-      return own<quench_model_product_rate>(self, QUENCH_MODEL_PRODUCT_RATE)
-          .measure(model_of(self).get(), flags, rate, error);
-    }};
-
-constexpr quench_model_residual kResidual = {
-    sizeof(quench_model_residual),
-    [](const quench_model* self, const quench_residual_info** info,
-       quench_error* error) noexcept -> quench_status {
-      return own<quench_model_residual>(self, QUENCH_MODEL_RESIDUAL)
-          .describe(model_of(self).get(), info, error);
-    }};
-
-constexpr quench_model_token_wise kTokenWise = {
-    sizeof(quench_model_token_wise),
-    [](const quench_model* self, uint32_t block) noexcept -> uint32_t {
-      return own<quench_model_token_wise>(self, QUENCH_MODEL_TOKEN_WISE)
-          .from(model_of(self).get(), block);
-    }};
+// What `ask` returns, or `otherwise` where it throws: for a function without a status.
+template <typename T, typename Ask>
+T answer_of(T otherwise, Ask&& ask) noexcept {
+  try {
+    return ask();
+  } catch (const Error&) {
+    return otherwise;
+  }
+}
 
 // What the model has made of a batch. Its vectors are in host memory already.
 struct Opened {
@@ -215,19 +183,11 @@ constexpr quench_model_curvature kCurvature = {
     }};
 
 // Of the SDK's extensions of a model, those that both have.
-const void* extension(const quench_model* self, const char* id) {
-  const auto theirs = [&]() { return model_of(self).extension(id); };
-  const std::pair<std::string_view, const void*> known[] = {
-      {QUENCH_MODEL_GRADIENT, &kGradient},  {QUENCH_MODEL_CURVATURE, &kCurvature},
-      {QUENCH_MODEL_HEAD_ROWS, &kHeadRows}, {QUENCH_MODEL_PRODUCT_RATE, &kProductRate},
-      {QUENCH_MODEL_RESIDUAL, &kResidual},  {QUENCH_MODEL_TOKEN_WISE, &kTokenWise},
-  };
-  for (const auto& [name, table] : known) {
-    if (name == id) {
-      return theirs() == nullptr ? nullptr : table;
-    }
-  }
-  return std::string_view(id) == QUENCH_MODEL_PADS ? theirs() : nullptr;  // no functions
+const void* extension(const quench_model* self, std::string_view id) {
+  const void* table = id == QUENCH_MODEL_GRADIENT    ? static_cast<const void*>(&kGradient)
+                      : id == QUENCH_MODEL_CURVATURE ? &kCurvature
+                                                     : nullptr;
+  return table != nullptr && model_of(self).extension(id.data()) != nullptr ? table : nullptr;
 }
 
 }  // namespace
@@ -266,9 +226,6 @@ const quench_model_table& CopiedModel::table() {
           *count = static_cast<uint32_t>(all.size());
         });
       },
-      .allocate = nullptr,
-      .release = nullptr,
-      .copy = nullptr,
       .embed = [](quench_model* self, const quench_embed_args* args, quench_error* error) noexcept
       -> quench_status { return guarded(error, [&] { embed(model_of(self), *args); }); },
       .stage = [](quench_model* self, const quench_stage_args* args, quench_error* error) noexcept
@@ -303,12 +260,34 @@ const quench_model_table& CopiedModel::table() {
                           quench_error* error) noexcept -> quench_status {
         return guarded(error, [&] { model_of(self).set_linear_op(block, group, linear, op); });
       },
+      .allocate = nullptr,
+      .release = nullptr,
+      .copy = nullptr,
+      .features = [](const quench_model* self) noexcept -> uint32_t {
+        return answer_of(uint32_t{0}, [&] { return model_of(self).features(); });
+      },
+      .token_wise_from = [](const quench_model* self, uint32_t block) noexcept -> uint32_t {
+        return answer_of(UINT32_MAX, [&] { return model_of(self).token_wise_from(block); });
+      },
+      .head_rows = [](quench_model* self, const quench_tensor* h, const quench_tensor* x, void*,
+                      quench_error* error) noexcept -> quench_status {
+        return guarded(error, [&] {
+          ModelHandle& model = model_of(self);
+          map_rows(model, *h, *x, [&](const quench_tensor& from, const quench_tensor& to) {
+            model.head_rows(from, to);
+          });
+        });
+      },
+      .residual = [](const quench_model* self, const quench_residual_info** info,
+                     quench_error* error) noexcept -> quench_status {
+        return guarded(error, [&] { *info = &model_of(self).residual(); });
+      },
+      .product_rate = [](quench_model* self, uint32_t flags, double* rate,
+                         quench_error* error) noexcept -> quench_status {
+        return guarded(error, [&] { *rate = model_of(self).product_rate(flags); });
+      },
       .extension = [](const quench_model* self, const char* id) noexcept -> const void* {
-        try {
-          return extension(self, id);
-        } catch (const Error&) {
-          return nullptr;
-        }
+        return answer_of<const void*>(nullptr, [&] { return extension(self, id); });
       },
   };
   return kTable;

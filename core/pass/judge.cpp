@@ -8,9 +8,8 @@
 namespace quench {
 
 bool measures_layer_errors(const PluginDescription& quantizer) {
-  return quantizer.instance &&
-         std::find(quantizer.instance->extensions.begin(), quantizer.instance->extensions.end(),
-                   QUENCH_QUANTIZER_GRAM) != quantizer.instance->extensions.end();
+  return quantizer.instance && std::ranges::find(quantizer.instance->functions, "gram_get") !=
+                                   quantizer.instance->functions.end();
 }
 
 const PluginDescription* judge_of(const Catalog& catalog) {

@@ -8,7 +8,7 @@
 
 namespace quench {
 
-// Considers the shipped quantizers that offer the Gram extension with default parameters: takes the
+// Considers the shipped quantizers that keep the Gram matrix of their rows: takes the
 // first by id that needs no activations itself, and so collects nothing but the Gram matrix; else
 // the first of them; nullptr if there is none. Never takes a stranger, so other libraries on the
 // search path change no number and run no code. Loads nothing.

@@ -14,7 +14,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
-#include "quench/abi/extension/records.h"
+#include "quench/abi/kind/metric.h"
 
 namespace quench {
 
@@ -110,19 +110,14 @@ class RecordHost {
   quench_record_host table_{};
 };
 
-const quench_metric_records* records_of(const MetricHandle& metric) {
-  return static_cast<const quench_metric_records*>(metric.extension(QUENCH_METRIC_RECORDS));
-}
-
 }  // namespace
 
 WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEnvironment& hub) {
-  const quench_metric_records* records = records_of(metric);
-  if (records == nullptr) {
+  if (!metric.reads_records()) {
     return {};
   }
   RecordHost host(catalog, hub);
-  table_call("metric " + metric.id(), "wants", records->wants, metric.get(), host.table());
+  metric.wants(*host.table());
   return host.take();
 }
 
@@ -152,8 +147,6 @@ void check_read(const std::string& metric, const WantedRecords& read, const Want
 
 void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
                   Corpora& corpora) {
-  const quench_metric_records* records = records_of(metric);
-  const std::string label = "metric " + metric.id();
   for (size_t set = 0; set < wanted.data_sets.size(); ++set) {
     const CorpusUse& use = wanted.data_sets[set];
     const std::string content = corpora.expected_content(use);
@@ -166,15 +159,8 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
       if (document.record == nullptr) {
         fail(QUENCH_INVALID_ARGUMENT, "corpus {}: yields no records", use.name);
       }
-      quench_error error{sizeof error, 0, {}};
-      const quench_status status =
-          guarded_call(label, "take", {}, records->take, metric.get(), static_cast<uint32_t>(set),
-                       document.record, document.record_bytes, &error);
-      if (status == QUENCH_END) {
+      if (!metric.take(static_cast<uint32_t>(set), {document.record, document.record_bytes})) {
         break;
-      }
-      if (status != QUENCH_OK) {
-        throw_status(label, "take", status, error);
       }
     }
     Corpora::check_content(use, corpus.fingerprint(), content);

@@ -1,4 +1,4 @@
-// Data with fields for metrics that ask for it (abi/extension/records.h).
+// Data with fields for metrics that ask for it (`wants` and `take` of abi/kind/metric.h).
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ struct WantedRecords {
   std::vector<WantedFile> files;
 };
 
-// Asks the metric, once in its life; returns nothing for a metric without the extension. Throws
+// Asks the metric, once in its life; returns nothing for a metric that reads none. Throws
 // Error: what the metric reports, a missing corpus plugin, parameters that it refuses.
 WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEnvironment& hub);
 

@@ -67,15 +67,10 @@ Editor::Editor(ModelHandle& model, FloatWeights& kept, size_t limit)
 }
 
 void Editor::describe_residual() {
-  const auto* extension =
-      static_cast<const quench_model_residual*>(model_.extension(QUENCH_MODEL_RESIDUAL));
-  no_residual_ = model_.label() + ": does not say where its residual stream is written and read";
-  if (extension != nullptr) {
-    quench_error error{sizeof error, 0, {}};
-    if (extension->describe(model_.get(), &editor_.residual, &error) != QUENCH_OK) {
-      editor_.residual = nullptr;
-      no_residual_ = model_.label() + ": " + error.message;
-    }
+  try {
+    editor_.residual = &model_.residual();
+  } catch (const Error& failure) {
+    no_residual_ = failure.what();
   }
   editor_.no_residual = no_residual_.c_str();
 }

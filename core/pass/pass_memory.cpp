@@ -92,7 +92,7 @@ uint64_t widest_observing(const Shapes& shapes, const QuantizerHandle& quantizer
 // States of the quantizer, and of the layer-error evaluator if one is used.
 void predict_observing(const Shapes& shapes, const QuantizerHandle& quantizer,
                        const QuantizerHandle* judge, PassMemory& memory) {
-  const bool judged = judge != nullptr && quantizer.extension(QUENCH_QUANTIZER_GRAM) == nullptr;
+  const bool judged = judge != nullptr && !quantizer.has_gram();
   const auto own = [&](const quench_group_info& group) {
     return state_bytes(shapes, quantizer, group);
   };

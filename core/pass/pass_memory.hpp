@@ -62,8 +62,8 @@ PassWork work_of(const ModelHandle& model, const QuantizeOptions& options, uint6
 // weights then stay there until they are put back.
 bool keeps_weights_on_device(ModelHandle& model);
 
-// Asks the quantizer for the size of groups' states (quench.quantizer.memory/1); without an answer,
-// counts only the weights. `model` may be open for its shapes only (extension/shapes.h). Throws
+// Asks the quantizer for the size of groups' states (`predict_memory`); without an answer,
+// counts only the weights. `model` may be open for its shapes only (QUENCH_OPEN_SHAPES). Throws
 // what the quantizer throws.
 PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quantizer,
                                const PassWork& work);

@@ -260,7 +260,7 @@ std::optional<FormatHandle> QuantizeCell::format_of(const QuantizerCell& cell) {
 }
 
 QuantizerHandle* QuantizeCell::judge_for(const QuantizerCell& cell) {
-  if (quantizers_.of(cell).extension(QUENCH_QUANTIZER_GRAM) != nullptr) {
+  if (quantizers_.of(cell).has_gram()) {
     return nullptr;
   }
   if (!judge_searched_) {

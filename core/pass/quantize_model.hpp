@@ -68,7 +68,7 @@ struct QuantizationResult : PassCounts {
 
 struct QuantizeOptions {
   const CalibrationRows* calibration = nullptr;  // null: without data
-  // Layer-error evaluator (a quantizer with the Gram extension) for those without one; or null.
+  // Layer-error evaluator (a quantizer that keeps the Gram matrix) for those without one; or null.
   QuantizerHandle* judge = nullptr;
   bool keep_tensors = false;
   // Stores the codes in this format, unless null, and puts the weights that reading them gives into

@@ -21,24 +21,7 @@ AveragingHandle::AveragingHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_averaging_table>(catalog, description)),
-      averaging_(create_instance(label_, "create", table_->create, parameters)) {
-  if (table_->extension != nullptr) {
-    search_ = static_cast<const quench_averaging_search*>(guarded_call(
-        label_, "extension", {}, table_->extension, averaging_, QUENCH_AVERAGING_SEARCH));
-    sums_ = static_cast<const quench_averaging_sums*>(guarded_call(
-        label_, "extension", {}, table_->extension, averaging_, QUENCH_AVERAGING_SUMS));
-  }
-  if (search_ != nullptr && (search_->struct_size < sizeof *search_ || search_->search == nullptr ||
-                             search_->begin == nullptr)) {
-    table_->destroy(averaging_);
-    fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_AVERAGING_SEARCH);
-  }
-  if (sums_ != nullptr && (sums_->struct_size < sizeof *sums_ || sums_->size == nullptr ||
-                           sums_->get == nullptr || sums_->set == nullptr)) {
-    table_->destroy(averaging_);
-    fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_AVERAGING_SUMS);
-  }
-}
+      averaging_(create_instance(label_, "create", table_->create, parameters)) {}
 
 AveragingHandle::~AveragingHandle() {
   if (averaging_ != nullptr) {
@@ -51,9 +34,7 @@ AveragingHandle::AveragingHandle(AveragingHandle&& other) noexcept
     : id_(std::move(other.id_)),
       label_(std::move(other.label_)),
       table_(other.table_),
-      averaging_(std::exchange(other.averaging_, nullptr)),
-      search_(other.search_),
-      sums_(other.sums_) {}
+      averaging_(std::exchange(other.averaging_, nullptr)) {}
 
 uint32_t AveragingHandle::needs() const {
   return guarded_call(label_, "needs", {}, table_->needs, averaging_);
@@ -92,11 +73,11 @@ void AveragingHandle::finish(std::span<double> values) {
 }
 
 uint64_t AveragingHandle::sums_size() const {
-  if (sums_ == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_AVERAGING_SUMS);
+  if (!resumes()) {
+    fail(QUENCH_INTERNAL, "{}: exports no sums", label_);
   }
   uint64_t count = 0;
-  table_call(label_, "size of sums", sums_->size, averaging_, &count);
+  table_call(label_, "size of sums", table_->sums_size, averaging_, &count);
   if (count == 0 || count > kMostSums) {
     fail(QUENCH_INTERNAL, "{}: its sums have {} values, wanted 1..{}", label_, count, kMostSums);
   }
@@ -105,25 +86,25 @@ uint64_t AveragingHandle::sums_size() const {
 
 std::vector<double> AveragingHandle::sums() const {
   std::vector<double> out(sums_size());
-  table_call(label_, "sums", sums_->get, averaging_, out.data(), uint64_t{out.size()});
+  table_call(label_, "sums", table_->sums_get, averaging_, out.data(), uint64_t{out.size()});
   return out;
 }
 
 void AveragingHandle::resume(uint64_t members, uint64_t chunk, std::span<const double> sums) {
-  if (sums_ == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_AVERAGING_SUMS);
+  if (!resumes()) {
+    fail(QUENCH_INTERNAL, "{}: restores no sums", label_);
   }
-  table_call(label_, "resume", sums_->set, averaging_, members, chunk, sums.data(),
+  table_call(label_, "resume", table_->sums_set, averaging_, members, chunk, sums.data(),
              uint64_t{sums.size()});
 }
 
 void AveragingHandle::begin(std::span<const quench_averaging_member> members,
                             std::span<const double> weights) {
-  if (search_ == nullptr || weights.size() != members.size()) {
+  if (!searches() || weights.size() != members.size()) {
     fail(QUENCH_INTERNAL, "{}: {} weights for {} members", label_, weights.size(), members.size());
   }
-  table_call(label_, "begin", search_->begin, averaging_, members.data(), uint64_t{members.size()},
-             weights.data());
+  table_call(label_, "begin", table_->begin_weighted, averaging_, members.data(),
+             uint64_t{members.size()}, weights.data());
 }
 
 namespace {
@@ -154,14 +135,14 @@ struct ScoreCall {
 std::vector<double> AveragingHandle::search(
     std::span<const quench_averaging_member> members,
     const std::function<double(std::span<const double>)>& score) {
-  if (search_ == nullptr) {
+  if (!searches()) {
     fail(QUENCH_INTERNAL, "{}: does not search", label_);
   }
   std::vector<double> weights(members.size());
   ScoreCall call{score, nullptr};
   quench_error error{sizeof error, 0, {}};
   const quench_status status =
-      guarded_call(label_, "search", {}, search_->search, averaging_, members.data(),
+      guarded_call(label_, "search", {}, table_->search, averaging_, members.data(),
                    uint64_t{members.size()}, &ScoreCall::call, &call, weights.data(), &error);
   require_process_state(label_, "search");
   if (call.thrown) {

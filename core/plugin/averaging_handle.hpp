@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/plugin/catalog.hpp"
-#include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/kind/averaging.h"
 
 namespace quench {
@@ -34,7 +33,7 @@ class AveragingHandle {
   void accumulate(uint64_t member, std::span<const double> values);
   void finish(std::span<double> values);
   // Whether the plugin can export the sums of a chunk between two members and import them.
-  bool resumes() const { return sums_ != nullptr; }
+  bool resumes() const { return table_->sums_size != nullptr; }
   // The sums of the chunk that is being summed, after at least one member.
   std::vector<double> sums() const;
   uint64_t sums_size() const;
@@ -43,7 +42,7 @@ class AveragingHandle {
   // Like begin, with one non-zero weight per member; for schemes that search.
   void begin(std::span<const quench_averaging_member> members, std::span<const double> weights);
   // Whether the scheme selects its members by a score.
-  bool searches() const { return search_ != nullptr; }
+  bool searches() const { return table_->search != nullptr; }
   // Returns one weight per member, 0 for those left out. `score` gets such weights and returns the
   // score of their average, lower is better; its exceptions pass through.
   std::vector<double> search(std::span<const quench_averaging_member> members,
@@ -54,8 +53,6 @@ class AveragingHandle {
   std::string label_;
   const quench_averaging_table* table_ = nullptr;
   quench_averaging* averaging_ = nullptr;
-  const quench_averaging_search* search_ = nullptr;
-  const quench_averaging_sums* sums_ = nullptr;
 };
 
 }  // namespace quench

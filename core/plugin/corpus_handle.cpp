@@ -73,10 +73,4 @@ std::string CorpusHandle::fingerprint() {
   return std::string(text);
 }
 
-const void* CorpusHandle::extension(const char* id) const {
-  return table_->extension == nullptr
-             ? nullptr
-             : guarded_call(label_, "extension", {}, table_->extension, corpus_, id);
-}
-
 }  // namespace quench

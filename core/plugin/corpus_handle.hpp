@@ -26,7 +26,6 @@ class CorpusHandle {
   bool next(quench_document& document);
   // SHA-256 of the bytes of its files: 64 lower-case hex digits.
   std::string fingerprint();
-  const void* extension(const char* id) const;
 
  private:
   std::string id_;

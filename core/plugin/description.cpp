@@ -114,7 +114,7 @@ PluginDescription description_from_json(const json& in) {
 
 json instance_to_json(const PluginDescription& item) {
   return item.instance
-             ? json{{"needs", item.instance->needs}, {"extensions", item.instance->extensions}}
+             ? json{{"needs", item.instance->needs}, {"functions", item.instance->functions}}
              : json(nullptr);
 }
 
@@ -123,7 +123,7 @@ std::optional<DefaultInstance> instance_from_json(const json& in) {
     return std::nullopt;
   }
   return DefaultInstance{in.at("needs").get<uint32_t>(),
-                         in.at("extensions").get<std::vector<std::string>>()};
+                         in.at("functions").get<std::vector<std::string>>()};
 }
 
 }  // namespace quench

@@ -31,8 +31,8 @@ struct LinkedLibrary {
 
 // What a quantizer with default parameters says of itself, if it can be made; what a format does.
 struct DefaultInstance {
-  uint32_t needs = 0;                   // QUENCH_NEEDS_* | ...; QUENCH_FORMAT_*
-  std::vector<std::string> extensions;  // those of quench/abi that it offers
+  uint32_t needs = 0;                  // QUENCH_NEEDS_* | ...; QUENCH_FORMAT_*
+  std::vector<std::string> functions;  // the optional ones of its table that are there
 };
 
 struct PluginDescription {

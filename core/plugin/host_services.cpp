@@ -8,10 +8,10 @@
 #include "core/arithmetic/random_stream.hpp"
 #include "core/error.hpp"
 #include "core/io/tensor_memory.hpp"
+#include "core/json/json_service.hpp"
 #include "core/plugin/block_service.hpp"
 #include "core/plugin/service_tables.hpp"
 #include "core/version.hpp"
-#include "quench/abi/extension/journal.h"
 
 namespace quench {
 
@@ -97,18 +97,16 @@ const void* service(const quench_host*, const char* id) noexcept {
   static constexpr quench_tasks kTasks = {sizeof(quench_tasks), tasks_threads, tasks_parallel_for};
   static constexpr quench_processor kProcessor = {sizeof(quench_processor), processor_instructions};
   static constexpr quench_journal kJournal = {sizeof(quench_journal), journal_get, journal_put};
-  const std::pair<const char*, const void*> services[] = {
-      {QUENCH_SERVICE_LOG, &kLog},
-      {QUENCH_SERVICE_PROGRESS, &kProgress},
-      {QUENCH_SERVICE_CANCEL, &kCancel},
-      {QUENCH_SERVICE_MEMORY, &kMemory},
-      {QUENCH_SERVICE_RANDOM, &kRandom},
-      {QUENCH_SERVICE_TASKS, &kTasks},
-      {QUENCH_SERVICE_PROCESSOR, &kProcessor},
-      {QUENCH_SERVICE_JSON, json_service()},
-      {QUENCH_SERVICE_JSON_VALUES, json_values_service()},
-      {QUENCH_SERVICE_JOURNAL, &kJournal},
-      {QUENCH_SERVICE_BLOCK, block_service()}};
+  const std::pair<const char*, const void*> services[] = {{QUENCH_SERVICE_LOG, &kLog},
+                                                          {QUENCH_SERVICE_PROGRESS, &kProgress},
+                                                          {QUENCH_SERVICE_CANCEL, &kCancel},
+                                                          {QUENCH_SERVICE_MEMORY, &kMemory},
+                                                          {QUENCH_SERVICE_RANDOM, &kRandom},
+                                                          {QUENCH_SERVICE_TASKS, &kTasks},
+                                                          {QUENCH_SERVICE_PROCESSOR, &kProcessor},
+                                                          {QUENCH_SERVICE_JSON, json_service()},
+                                                          {QUENCH_SERVICE_JOURNAL, &kJournal},
+                                                          {QUENCH_SERVICE_BLOCK, block_service()}};
   if (const void* there = id == nullptr ? nullptr : HostServices::instance().remote(id)) {
     return there;
   }

@@ -1,6 +1,5 @@
 #include "core/plugin/metric_handle.hpp"
 
-#include <cstddef>
 #include <utility>
 
 #include "core/plugin/instance.hpp"
@@ -34,47 +33,50 @@ void MetricHandle::evaluate(const quench_evaluate_args& args) {
 }
 
 uint32_t MetricHandle::needs() const {
-  const bool has = table_->struct_size > offsetof(quench_metric_table, needs);
-  return has && table_->needs != nullptr ? guarded_call(label_, "needs", {}, table_->needs, metric_)
-                                         : 0;
+  return table_->needs != nullptr ? guarded_call(label_, "needs", {}, table_->needs, metric_) : 0;
 }
 
 uint64_t MetricHandle::memory(const ModelHandle& model) const {
-  constexpr size_t kNeeded = offsetof(quench_metric_memory, predict_on_device);
-  const auto* table = static_cast<const quench_metric_memory*>(extension(QUENCH_METRIC_MEMORY));
   uint64_t bytes = 0;
-  if (table != nullptr && table->struct_size >= kNeeded && table->predict != nullptr) {
-    table_call(label_, "memory", table->predict, metric_, &model.table(), model.get(), &bytes);
+  if (predicts_memory()) {
+    table_call(label_, "memory", table_->predict_memory, metric_, &model.table(), model.get(),
+               &bytes);
   }
   return bytes;
 }
 
 MetricHandle::Placed MetricHandle::memory_on_device(const ModelHandle& model,
                                                     bool vectors_there) const {
-  const auto* table = static_cast<const quench_metric_memory*>(extension(QUENCH_METRIC_MEMORY));
-  if (table == nullptr || table->struct_size < sizeof *table ||
-      table->predict_on_device == nullptr) {
+  if (table_->predict_memory_on_device == nullptr) {
     const uint64_t bytes = memory(model);
     return {apart_ ? 0 : bytes, bytes};
   }
   Placed out;
-  table_call(label_, "memory on a device", table->predict_on_device, metric_, &model.table(),
-             model.get(), vectors_there && !apart_ ? QUENCH_METRIC_VECTORS_ON_DEVICE : 0u,
-             &out.device, &out.host);
+  table_call(label_, "memory on a device", table_->predict_memory_on_device, metric_,
+             &model.table(), model.get(),
+             vectors_there && !apart_ ? QUENCH_METRIC_VECTORS_ON_DEVICE : 0u, &out.device,
+             &out.host);
   return out;
 }
 
 void MetricHandle::check_fit(const ModelHandle& model) const {
-  const auto* table = static_cast<const quench_metric_fits*>(extension(QUENCH_METRIC_FITS));
-  if (table != nullptr && table->struct_size >= sizeof *table && table->check != nullptr) {
-    table_call(label_, "check", table->check, metric_, &model.table(), model.get());
+  if (checks_fit()) {
+    table_call(label_, "check", table_->fits, metric_, &model.table(), model.get());
   }
 }
 
-const void* MetricHandle::extension(const char* id) const {
-  return table_->extension == nullptr
-             ? nullptr
-             : guarded_call(label_, "extension", {}, table_->extension, metric_, id);
+void MetricHandle::wants(const quench_record_host& host) {
+  table_call(label_, "wants", table_->wants, metric_, &host);
+}
+
+bool MetricHandle::take(uint32_t data_set, std::string_view record) {
+  quench_error error{sizeof error, 0, {}};
+  const quench_status status = guarded_call(label_, "take", {}, table_->take, metric_, data_set,
+                                            record.data(), uint64_t{record.size()}, &error);
+  if (status != QUENCH_OK && status != QUENCH_END) {
+    throw_status(label_, "take", status, error);
+  }
+  return status == QUENCH_OK;
 }
 
 }  // namespace quench

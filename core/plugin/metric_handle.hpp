@@ -4,11 +4,10 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/model_handle.hpp"
-#include "quench/abi/extension/metric_fits.h"
-#include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {
@@ -27,11 +26,10 @@ class MetricHandle {
   bool is_apart() const { return apart_; }  // runs in a process of its own
   quench_metric* get() const { return metric_; }
   void evaluate(const quench_evaluate_args& args);
-  const void* extension(const char* id) const;
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
-  // Extension quench.metric.memory/1; `model` may be a description only.
-  bool predicts_memory() const { return extension(QUENCH_METRIC_MEMORY) != nullptr; }
-  uint64_t memory(const ModelHandle& model) const;  // 0 without the extension
+  bool predicts_memory() const { return table_->predict_memory != nullptr; }
+  // `model` may be a description only; 0 if it is not predicted.
+  uint64_t memory(const ModelHandle& model) const;
   // The same where `model` is or would be on a device. A metric that does not say where its memory
   // is has it on both sides, one in a process of its own in host memory.
   struct Placed {
@@ -39,9 +37,14 @@ class MetricHandle {
     uint64_t host = 0;
   };
   Placed memory_on_device(const ModelHandle& model, bool vectors_there) const;
-  // Extension quench.metric.fits/1; throws INVALID_ARGUMENT if the model cannot be measured.
-  bool checks_fit() const { return extension(QUENCH_METRIC_FITS) != nullptr; }
-  void check_fit(const ModelHandle& model) const;  // does nothing without the extension
+  bool checks_fit() const { return table_->fits != nullptr; }
+  // Throws INVALID_ARGUMENT if the model cannot be measured.
+  void check_fit(const ModelHandle& model) const;
+  // Whether it reads records: what it wants is asked once, then all of that is given to it.
+  bool reads_records() const { return table_->wants != nullptr; }
+  void wants(const quench_record_host& host);
+  // False: it wants no more of the data set.
+  bool take(uint32_t data_set, std::string_view record);
 
  private:
   std::string id_;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/plugin/instance.hpp"
-#include "quench/abi/extension/token_wise.h"
 
 namespace quench {
 
@@ -165,18 +164,47 @@ void ModelHandle::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
 
 uint32_t ModelHandle::token_wise_from(uint32_t block) const {
   const uint32_t stages = this->block(block).stage_count;
-  const auto* table =
-      static_cast<const quench_model_token_wise*>(extension(QUENCH_MODEL_TOKEN_WISE));
   const auto first = ops_.lower_bound({block, 0, 0});
   const bool replaced = first != ops_.end() && (*first)[0] == block;
-  return table == nullptr || replaced
+  return table_->token_wise_from == nullptr || replaced
              ? stages
-             : std::min(stages, guarded_call(label_, "token_wise", {}, table->from, model_, block));
+             : std::min(stages, guarded_call(label_, "token_wise_from", {}, table_->token_wise_from,
+                                             model_, block));
 }
 
-void ModelHandle::head_rows(const quench_model_head_rows& table, const quench_tensor& h,
-                            const quench_tensor& x) {
-  work_call(label_, "head rows", {}, table.rows, model_, &h, &x, nullptr);
+uint32_t ModelHandle::features() const {
+  return table_->features != nullptr
+             ? guarded_call(label_, "features", {}, table_->features, model_)
+             : 0;
+}
+
+void ModelHandle::head_rows(const quench_tensor& h, const quench_tensor& x) {
+  if (table_->head_rows == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: does not show the rows that its output head reads", label_);
+  }
+  work_call(label_, "head_rows", {}, table_->head_rows, model_, &h, &x, nullptr);
+}
+
+const quench_residual_info& ModelHandle::residual() const {
+  const quench_residual_info* info = nullptr;
+  if (table_->residual == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: does not say where its residual stream is written and read",
+         label_);
+  }
+  table_call(label_, "residual", table_->residual, model_, &info);
+  if (info == nullptr) {
+    fail(QUENCH_INTERNAL, "{}: its residual stream has no description", label_);
+  }
+  return *info;
+}
+
+double ModelHandle::product_rate(uint32_t flags) {
+  if (table_->product_rate == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: does not measure products", label_);
+  }
+  double rate = 0;
+  work_call(label_, "product_rate", {}, table_->product_rate, model_, flags, &rate);
+  return rate;
 }
 
 const void* ModelHandle::extension(const char* id) const {

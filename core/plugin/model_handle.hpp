@@ -11,7 +11,6 @@
 
 #include "core/plugin/device_copies.hpp"
 #include "core/plugin/liveness.hpp"
-#include "quench/abi/extension/head.h"
 #include "quench/abi/kind/model.h"
 
 namespace quench {
@@ -60,13 +59,16 @@ class ModelHandle {
   // nullptr restores the weight; otherwise the model takes ownership of the op.
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
   // The first stage of `block` that can run on some of the tokens alone with the same result for
-  // them (extension/token_wise.h). stage_count if there is none, or if an op replaces one of the
+  // them. stage_count if there is none, or if an op replaces one of the
   // block's linears, because an op's result for a row may depend on the other rows.
   uint32_t token_wise_from(uint32_t block) const;
 
-  // The rows that the output head reads (extension/head.h); `table` is this model's extension.
-  void head_rows(const quench_model_head_rows& table, const quench_tensor& h,
-                 const quench_tensor& x);
+  uint32_t features() const;  // QUENCH_MODEL_*
+  // The rows that the output head reads. This and what follows throw UNSUPPORTED for a family that
+  // does not have it.
+  void head_rows(const quench_tensor& h, const quench_tensor& x);
+  const quench_residual_info& residual() const;
+  double product_rate(uint32_t flags);  // operations per second; flags: QUENCH_LOSS_*
 
   // A table of extension/ or of a third party, or nullptr.
   const void* extension(const char* id) const;

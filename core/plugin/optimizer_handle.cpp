@@ -17,17 +17,7 @@ OptimizerHandle::OptimizerHandle(Catalog& catalog, const PluginDescription& desc
                                  const nlohmann::json& parameters)
     : label_(plugin_label(description)),
       table_(load_table<quench_optimizer_table>(catalog, description)),
-      optimizer_(create_instance(label_, "create", table_->create, parameters)) {
-  if (table_->extension != nullptr) {
-    closure_ = static_cast<const quench_optimizer_closure*>(guarded_call(
-        label_, "extension", {}, table_->extension, optimizer_, QUENCH_OPTIMIZER_CLOSURE));
-  }
-  if (closure_ != nullptr &&
-      (closure_->struct_size < sizeof *closure_ || closure_->gradient == nullptr)) {
-    table_->destroy(optimizer_);
-    fail(QUENCH_INTERNAL, "{}: its {} lacks a function", label_, QUENCH_OPTIMIZER_CLOSURE);
-  }
-}
+      optimizer_(create_instance(label_, "create", table_->create, parameters)) {}
 
 OptimizerHandle::~OptimizerHandle() {
   const PluginCall call(label_.c_str(), "destroy");
@@ -94,15 +84,15 @@ struct ClosureCall {
 
 void OptimizerHandle::gradient(uint64_t step, const quench_tensor& weights,
                                const Evaluate& evaluate, const quench_tensor& gradient) {
-  if (closure_ == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: has no {}", label_, QUENCH_OPTIMIZER_CLOSURE);
+  if (!takes_closure()) {
+    fail(QUENCH_INTERNAL, "{}: takes no closure", label_);
   }
   ClosureCall call{label_, evaluate, weights.shape[0], weights.device, 0, nullptr};
   const quench_closure closure = {sizeof closure, &call, ClosureCall::call};
   const quench_closure_args args = {sizeof args, 0, step, &weights, &closure, &gradient};
   quench_error error{sizeof error, 0, {}};
   const quench_status status =
-      guarded_call(label_, "gradient", {}, closure_->gradient, optimizer_, &args, &error);
+      guarded_call(label_, "gradient", {}, table_->gradient, optimizer_, &args, &error);
   require_process_state(label_, "gradient");
   if (call.thrown) {
     std::rethrow_exception(call.thrown);

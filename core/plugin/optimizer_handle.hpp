@@ -11,7 +11,6 @@
 
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/plugin/catalog.hpp"
-#include "quench/abi/extension/closure.h"
 #include "quench/abi/kind/optimizer.h"
 
 namespace quench {
@@ -27,8 +26,8 @@ class OptimizerHandle {
 
   const std::string& label() const { return label_; }
   void begin(std::span<const quench_parameter_info> tensors, quench_device device);
-  // Whether the optimizer evaluates the batch itself (quench.optimizer.closure/1).
-  bool takes_closure() const { return closure_ != nullptr; }
+  // Whether the optimizer evaluates the batch itself (`gradient`).
+  bool takes_closure() const { return table_->gradient != nullptr; }
   // Writes the mean nll's gradient at `weights` over `gradient` and returns the mean nll; both are
   // float32 [all parameters], in C order, on the device that `begin` was given.
   using Evaluate =
@@ -53,7 +52,6 @@ class OptimizerHandle {
   std::string label_;
   const quench_optimizer_table* table_ = nullptr;
   quench_optimizer* optimizer_ = nullptr;
-  const quench_optimizer_closure* closure_ = nullptr;
 };
 
 }  // namespace quench

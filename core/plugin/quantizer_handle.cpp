@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "core/plugin/instance.hpp"
-#include "quench/abi/extension/group_weights.h"
 
 namespace quench {
 
@@ -41,84 +40,35 @@ QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& given) {
   if (state == nullptr) {
     fail(QUENCH_INTERNAL, "{}: begin succeeded without a state", label_);
   }
-  Group group(label_, table_, quantizer_, state, args.info);
-  group.gram_ = static_cast<const quench_quantizer_gram*>(extension(QUENCH_QUANTIZER_GRAM));
-  if (group.gram_ != nullptr &&
-      (group.gram_->struct_size < sizeof(quench_quantizer_gram) || group.gram_->get == nullptr ||
-       group.gram_->set == nullptr || group.gram_->output_error == nullptr)) {
-    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_GRAM " is incomplete", label_);
-  }
-  return group;
-}
-
-const void* QuantizerHandle::extension(const char* id) const {
-  return table_->extension == nullptr
-             ? nullptr
-             : guarded_call(label_, "extension", {}, table_->extension, quantizer_, id);
-}
-
-const quench_quantizer_plan* QuantizerHandle::plan() const {
-  const auto* plan = static_cast<const quench_quantizer_plan*>(extension(QUENCH_QUANTIZER_PLAN));
-  if (plan != nullptr && (plan->struct_size < sizeof(quench_quantizer_plan) ||
-                          plan->apply == nullptr || plan->begin_pass == nullptr)) {
-    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_PLAN " is incomplete", label_);
-  }
-  return plan;
+  return {label_, table_, quantizer_, state, args.info};
 }
 
 void QuantizerHandle::begin_pass() {
-  if (const quench_quantizer_plan* own = plan()) {
+  if (table_->begin_pass != nullptr) {
     const PluginCall call(label_.c_str(), "begin_pass");
-    own->begin_pass(quantizer_);
+    table_->begin_pass(quantizer_);
   }
 }
 
 void QuantizerHandle::apply_plan(const quench_model_editor& editor) {
-  work_call(label_, "plan", {}, plan()->apply, quantizer_, &editor);
+  work_call(label_, "plan", {}, table_->apply_plan, quantizer_, &editor);
 }
 
-bool QuantizerHandle::wants_group_weights() const {
-  return extension(QUENCH_QUANTIZER_GROUP_WEIGHTS) != nullptr;
-}
-
-const quench_quantizer_modules* QuantizerHandle::module_rules() const {
-  const auto* rules =
-      static_cast<const quench_quantizer_modules*>(extension(QUENCH_QUANTIZER_MODULES));
-  if (rules != nullptr && (rules->struct_size < sizeof(quench_quantizer_modules) ||
-                           rules->parameter == nullptr || rules->fits == nullptr)) {
-    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_MODULES " is incomplete", label_);
-  }
-  return rules;
-}
-
-bool QuantizerHandle::rule_fits(const quench_quantizer_modules& rules, size_t rule,
-                                const std::string& module) const {
-  return guarded_call(label_, "fits", {}, rules.fits, quantizer_, rule, module.c_str()) == 1;
+bool QuantizerHandle::rule_fits(size_t rule, const std::string& module) const {
+  return guarded_call(label_, "fits", {}, table_->rule_fits, quantizer_, rule, module.c_str()) == 1;
 }
 
 quench_group_memory QuantizerHandle::memory(const quench_group_memory_args& args) const {
   quench_group_memory bytes{sizeof bytes, 0, 0, 0, 0, 0};
-  const auto* table =
-      static_cast<const quench_quantizer_memory*>(extension(QUENCH_QUANTIZER_MEMORY));
-  if (table == nullptr) {
-    return bytes;
+  if (says_memory()) {
+    table_call(label_, "memory", table_->predict_memory, quantizer_, &args, &bytes);
   }
-  if (table->struct_size < sizeof *table || table->predict == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: its extension " QUENCH_QUANTIZER_MEMORY " is incomplete", label_);
-  }
-  table_call(label_, "memory", table->predict, quantizer_, &args, &bytes);
   return bytes;
 }
 
 bool QuantizerHandle::accepts_groups_of(const QuantizerHandle& other) const {
-  if (table_ != other.table_) {
-    return false;
-  }
-  const auto* shared =
-      static_cast<const quench_quantizer_shared_state*>(extension(QUENCH_QUANTIZER_SHARED_STATE));
-  return shared != nullptr && shared->struct_size >= sizeof(quench_quantizer_shared_state) &&
-         shared->accepts != nullptr &&
-         guarded_call(label_, "accepts", {}, shared->accepts, quantizer_, other.quantizer_) == 1;
+  return table_ == other.table_ && table_->accepts != nullptr &&
+         guarded_call(label_, "accepts", {}, table_->accepts, quantizer_, other.quantizer_) == 1;
 }
 
 QuantizerHandle::Group::Group(const std::string& label, const quench_quantizer_table* table,
@@ -138,8 +88,7 @@ QuantizerHandle::Group::Group(Group&& other) noexcept
       table_(other.table_),
       quantizer_(other.quantizer_),
       state_(std::exchange(other.state_, nullptr)),
-      info_(other.info_),
-      gram_(other.gram_) {}
+      info_(other.info_) {}
 
 void QuantizerHandle::Group::observe(const quench_observe_args& args) {
   work_call(label_, "observe", place(), table_->observe, quantizer_, state_, &args);
@@ -156,40 +105,40 @@ void QuantizerHandle::Group::quantize_as(QuantizerHandle& other, const quench_qu
 
 void QuantizerHandle::Group::prepare_for(QuantizerHandle& quantizer,
                                          std::span<const quench_tensor> weights) {
-  const auto* extension = static_cast<const quench_quantizer_group_weights*>(
-      quantizer.extension(QUENCH_QUANTIZER_GROUP_WEIGHTS));
   const quench_group_weights_args args{sizeof args, 0, static_cast<uint32_t>(weights.size()),
                                        weights.data(), nullptr};
-  work_call(quantizer.label_, "prepare", place(), extension->prepare, quantizer.quantizer_, state_,
-            &args);
+  work_call(quantizer.label_, "prepare", place(), quantizer.table_->prepare, quantizer.quantizer_,
+            state_, &args);
 }
 
 CallPlace QuantizerHandle::Group::place(uint32_t linear) const {
   return {linear < info_->linear_count ? info_->linears[linear].weight : nullptr};
 }
 
-const quench_quantizer_gram& QuantizerHandle::Group::require_gram() const {
-  if (gram_ == nullptr) {
+void QuantizerHandle::Group::require_gram() const {
+  if (!has_gram()) {
     fail(QUENCH_UNSUPPORTED, "{}: keeps no Gram matrix", label_);
   }
-  return *gram_;
 }
 
 QuantizerHandle::Group::Gram QuantizerHandle::Group::gram_get() const {
+  require_gram();
   Gram gram;
-  table_call(label_, "gram get", require_gram().get, quantizer_, state_, &gram.matrix, &gram.rows);
+  table_call(label_, "gram get", table_->gram_get, quantizer_, state_, &gram.matrix, &gram.rows);
   return gram;
 }
 
 void QuantizerHandle::Group::gram_set(const quench_tensor& matrix, double rows) {
-  table_call(label_, "gram set", require_gram().set, quantizer_, state_, &matrix, rows);
+  require_gram();
+  table_call(label_, "gram set", table_->gram_set, quantizer_, state_, &matrix, rows);
 }
 
 QuantizerHandle::Group::OutputError QuantizerHandle::Group::output_error(
     const quench_tensor& weight, const quench_tensor& dequantized) const {
+  require_gram();
   OutputError error;
-  work_call(label_, "output_error", place(), require_gram().output_error, quantizer_, state_,
-            &weight, &dequantized, &error.squared_error, &error.reference);
+  work_call(label_, "output_error", place(), table_->output_error, quantizer_, state_, &weight,
+            &dequantized, &error.squared_error, &error.reference);
   return error;
 }
 

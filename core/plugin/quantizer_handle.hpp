@@ -9,8 +9,6 @@
 
 #include "core/plugin/liveness.hpp"
 #include "core/plugin/plugin_call.hpp"
-#include "quench/abi/extension/modules.h"
-#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"
 
@@ -48,8 +46,8 @@ class QuantizerHandle {
     // Quantizes with another instance's settings; `other` must accept states of this one's.
     void quantize_as(QuantizerHandle& other, const quench_quantize_args& args);
 
-    // Extension quench.quantizer.gram/1; without it the calls below throw UNSUPPORTED.
-    bool has_gram() const { return gram_ != nullptr; }
+    // Without a Gram matrix the calls below throw UNSUPPORTED.
+    bool has_gram() const { return table_->gram_get != nullptr; }
     struct Gram {
       quench_tensor matrix{};  // float64 or float32 [in,in], valid as long as the group
       double rows = 0;
@@ -67,7 +65,7 @@ class QuantizerHandle {
     Group(const std::string& label, const quench_quantizer_table* table,
           quench_quantizer* quantizer, quench_quantizer_state* state,
           const quench_group_info* info);
-    const quench_quantizer_gram& require_gram() const;
+    void require_gram() const;
     // The weight of one of its linears; of the first where the call is about all.
     CallPlace place(uint32_t linear = 0) const;
 
@@ -76,7 +74,6 @@ class QuantizerHandle {
     quench_quantizer* quantizer_;
     quench_quantizer_state* state_;
     const quench_group_info* info_;  // the caller's, as long as the group
-    const quench_quantizer_gram* gram_ = nullptr;
   };
   // A quantizer in a process of its own is told that rows are in host memory: it gets copies.
   Group begin(const quench_group_args& args);
@@ -87,32 +84,25 @@ class QuantizerHandle {
     return !apart_ && (needs_ & QUENCH_TAKES_DEVICE_WEIGHTS) != 0;
   }
 
-  const void* extension(const char* id) const;
+  // Whether its groups keep the Gram matrix of their rows.
+  bool has_gram() const { return table_->gram_get != nullptr; }
   // Begins a pass over a model; what it gives does not depend on those before.
   void begin_pass();
-  // Extension quench.quantizer.plan/1: applies the change of the latest pass.
-  bool has_plan() const { return plan() != nullptr; }
+  // Whether it changes the float model; applies the change of the latest pass.
+  bool has_plan() const { return table_->apply_plan != nullptr; }
   void apply_plan(const quench_model_editor& editor);
-  // Extension quench.quantizer.group_weights/1.
-  bool wants_group_weights() const;
-
-  // Extension quench.quantizer.modules/1, or nullptr.
-  const quench_quantizer_modules* module_rules() const;
-  // Whether the pattern of a rule fits; `rules` is this quantizer's.
-  bool rule_fits(const quench_quantizer_modules& rules, size_t rule,
-                 const std::string& module) const;
-
-  // Extension quench.quantizer.memory/1: what a state of such a group takes.
-  bool says_memory() const { return extension(QUENCH_QUANTIZER_MEMORY) != nullptr; }
-  quench_group_memory memory(const quench_group_memory_args& args) const;  // zeros without it
-
-  // Extension quench.quantizer.shared_state/1: whether groups that `other`, of the same plugin, has
-  // begun serve this one too. False without it.
+  bool wants_group_weights() const { return table_->prepare != nullptr; }
+  // Whether it has rules for single modules, in the parameter QUENCH_QUANTIZER_RULES.
+  bool has_rules() const { return table_->rule_fits != nullptr; }
+  // Whether the pattern of a rule fits.
+  bool rule_fits(size_t rule, const std::string& module) const;
+  // What a state of such a group takes.
+  bool says_memory() const { return table_->predict_memory != nullptr; }
+  quench_group_memory memory(const quench_group_memory_args& args) const;  // zeros if not said
+  // Whether groups that `other`, of the same plugin, has begun serve this one too.
   bool accepts_groups_of(const QuantizerHandle& other) const;
 
  private:
-  const quench_quantizer_plan* plan() const;
-
   std::string id_;
   std::string label_;
   const quench_quantizer_table* table_ = nullptr;

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "quench/abi/host.h"
-#include "quench/abi/json_values.h"
 
 namespace quench {
 
@@ -13,9 +12,5 @@ namespace quench {
 quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain,
                            quench_status (*body)(void* user, uint64_t begin, uint64_t end) noexcept,
                            void* user) noexcept;
-
-// The tables of quench.json/1 and quench.json_values/1; they need no host.
-const quench_json* json_service();
-const quench_json_values* json_values_service();
 
 }  // namespace quench

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/plugin/description.hpp"
@@ -61,7 +62,11 @@ void work_call(const std::string& label, const char* name, CallPlace place, Func
 }
 
 // What is wrong with the table of an item of `kind`, or "": NULL, a struct_size smaller than the
-// host's table, a NULL slot that must not be. `kind` is one of plugin_kinds().
+// host's table, a NULL slot that must not be, a part of a group of functions. `kind` is one of
+// plugin_kinds().
 std::string table_fault(const std::string& kind, const void* table);
+
+// Names of the optional functions that such a table has.
+std::vector<std::string> optional_functions(const std::string& kind, const void* table);
 
 }  // namespace quench

@@ -6,9 +6,6 @@
 #include "core/error.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"
-#include "quench/abi/extension/group_weights.h"
-#include "quench/abi/extension/modules.h"
-#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/format.h"
@@ -149,13 +146,7 @@ std::optional<DefaultInstance> default_instance(const PluginDescription& descrip
   }
   DefaultInstance out;
   out.needs = table.needs(instance);
-  for (const char* id :
-       {QUENCH_QUANTIZER_GRAM, QUENCH_QUANTIZER_SHARED_STATE, QUENCH_QUANTIZER_PLAN,
-        QUENCH_QUANTIZER_GROUP_WEIGHTS, QUENCH_QUANTIZER_MODULES, QUENCH_QUANTIZER_MEMORY}) {
-    if (table.extension != nullptr && table.extension(instance, id) != nullptr) {
-      out.extensions.emplace_back(id);
-    }
-  }
+  out.functions = optional_functions(description.kind, item.table);
   table.destroy(instance);
   return out;
 }

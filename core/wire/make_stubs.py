@@ -18,26 +18,15 @@ NUMBERS = {"i32": "int32_t", "u32": "uint32_t", "i64": "int64_t", "u64": "uint64
 PUT = {"i32": "i64", "u32": "u64", "i64": "i64", "u64": "u64", "f64": "f64"}
 TAKE = {"i32": "reader().i32", "u32": "reader().u32", "i64": "i64", "u64": "u64", "f64": "f64"}
 
-# What the headers allow to be NULL. All else that the other process sends as NULL is refused: what reads it
-# would not look.
-NULLABLE = {
-    "quench_tokens.bytes", "quench_score_args.scored_from", "quench_score_args.parents", "quench_document.text",
-    "quench_document.ids", "quench_document.record", "quench_checkpoint_contents.config_json",
-    "quench_checkpoint_contents.quantization_json", "quench_checkpoint_contents.tokenizer_name",
-    "quench_checkpoint_contents.tokenizer", "quench_scale_site.rows", "quench_linear_info.bias", "quench_place.file",
-    "quench_residual_norm.scale", "quench_residual_norm.shift", "quench_residual_writer.bias",
-    "quench_model_editor.no_residual", "quench_model_gradient.gradient", "quench_model_curvature.gradient"}
-
-# Interfaces that a plugin hands to the host, and their functions that may be NULL. The host calls the others
-# without looking.
-FROM_PLUGINS = {"quench_linear_op": set(), "quench_source": {"view"}}
-
 
 class Type:
     """One type of the grammar: direction, kind, name of the element, count expression."""
 
     def __init__(self, text, life="call"):
         self.text, self.life = text, life
+        # All that must not be NULL is refused where the other process sends it so: what reads it would not look.
+        self.nullable = text.endswith("?")
+        text = text.removesuffix("?")
         self.direction = "in"
         for prefix, direction in (("out pointer ", "pointer"), ("out deferred view", "deferred"),
                                   ("out view", "view"), ("inout ", "inout"), ("out ", "out")):
@@ -287,7 +276,7 @@ class Stubs:
             puts += self.put(f"v.{field}", t, n)
             fresh = []
             taken = t.count and self.expression(t.count, "take", "v.", False)
-            nullable = f"{name}.{field}" in NULLABLE
+            nullable = t.nullable
             takes += self.take(f"v.{field}", t, False, taken, fresh)
             if t.kind == "string" and t.count is None and not nullable:
                 takes[-1] = f"v.{field} = i.required_text();"
@@ -351,7 +340,7 @@ class Stubs:
 
     def bare_struct(self, name, interface):
         function = interface["functions"][0]
-        place = interface["place"]  # "quench_format_table::list, 1": whose parameter it is
+        place = interface["place"]  # "TABLE::FUNCTION, 1": whose parameter it is
         member, index = place.split(",")
         return (f"// The functions that {member} is given.\nstruct {name} {{\n  uint32_t struct_size;\n  void* context;\n"
                 f"  std::tuple_element_t<{index.strip()}, ArgumentsOf<decltype({member})>> {function['name']};\n}};")
@@ -612,8 +601,7 @@ class Stubs:
                 outs.append((n, t))
             else:
                 body += self.take(n, t, True, count, checks)
-                if t.kind in ("struct", "interface", "tensor") and t.count is None and \
-                        n not in function.get("nullable", []) and f"{table}.{n}" not in NULLABLE:
+                if t.kind in ("struct", "interface", "tensor") and t.count is None and not t.nullable:
                     body += [f"if ({n} == nullptr) refuse_message(\"an argument is NULL\");"]
                 arguments.append(n)
                 if t.direction == "inout" or t.direction == "out" or self.nested_outputs(t):
@@ -731,8 +719,8 @@ class Stubs:
             fs = self.functions(group)
             lines = [f"void* make_{name}([[maybe_unused]] uint64_t mask, [[maybe_unused]] RemoteInterface* interface, [[maybe_unused]] RemoteItem* item, [[maybe_unused]] Receiving& in) {{",
                      f"  auto* out = in.keep().array<{name}>(1);", f"  out->struct_size = sizeof({name});"]
-            if name in FROM_PLUGINS:
-                needed = sum(1 << i for i, f in enumerate(fs) if f["name"] not in FROM_PLUGINS[name])
+            if kind == "interface":  # whose functions are called without looking
+                needed = sum(1 << i for i, f in enumerate(fs) if "optional" not in f and "local" not in f)
                 lines += [f"  if ((~mask & {needed}) != 0) refuse_message(\"{name} lacks a function\");"]
             if not group.get("bare") and fields(group):
                 if kind == "interface":

@@ -1,5 +1,6 @@
 """The plugin interface as data: the tables, interfaces and structs of abi.json, with their types parsed."""
 
+import functools
 import hashlib
 import json
 import os
@@ -22,6 +23,7 @@ class Type:
 
     def __init__(self, text, life="call"):
         self.text, self.life, self.direction, self.of = text, life, "in", None
+        text = text[:-1] if text.endswith("?") else text  # which may be NULL
         for prefix, direction in _DIRECTIONS:
             if text.startswith(prefix):
                 self.direction, text = direction, text[len(prefix):]
@@ -73,6 +75,7 @@ class Function:
         self.returns = described.get("returns", "void")
         self.parameters = [Value(parameter) for parameter in described.get("parameters", [])]
         self.closes = bool(described.get("closes"))
+        self.optional = bool(described.get("optional"))
         self.has_error = any(value.type.kind == "error" for value in self.parameters)
         self.defers = False  # an interface among its arguments hands out memory that is filled later
 
@@ -81,11 +84,10 @@ class Group:
     """A table, an interface, or all services of the host: functions by number, and data members."""
 
     def __init__(self, name, described, functions):
-        self.name, self.extension, self.kind = name, described.get("extension"), described.get("kind")
+        self.name, self.kind = name, described.get("kind")
         self.fields = _members(described)
         self.functions = functions
         self.by_name = {function.name: function for function in functions}
-        self.number = 0  # of a table, from 1
         self.hands_out = any(function.returns.startswith("deferred") or any(
             value.type.direction == "deferred" for value in function.parameters) for function in functions)
 
@@ -101,10 +103,7 @@ class Description:
         self.structs = {name: _members(struct) for name, struct in data["structs"].items()}
         self.interfaces = {name: Group(name, group, _functions(group)) for name, group in data["interfaces"].items()}
         self.tables = {name: Group(name, group, _functions(group)) for name, group in data["tables"].items()}
-        for number, table in enumerate(self.tables.values(), 1):
-            table.number = number
         self.table_of_kind = {table.kind: table for table in self.tables.values() if table.kind}
-        self.table_of_extension = {table.extension: table for table in self.tables.values() if table.extension}
         served = []  # functions of the services, one table after the other
         self.services = {}
         for name, service in data["services"].items():
@@ -125,6 +124,18 @@ class Description:
         return False
 
 
+@functools.lru_cache(maxsize=None)
 def load():
     with open(PATH, "rb") as file:
         return Description(file.read())
+
+
+@functools.lru_cache(maxsize=None)
+def _constants():
+    with open(PATH, "rb") as file:
+        return json.load(file)["constants"]
+
+
+def constant(name):
+    """The number of QUENCH_`name` in the headers."""
+    return _constants()["QUENCH_" + name]

@@ -4,6 +4,8 @@ The decorators change nothing: what they are given is read from the file's text 
 can be listed where the libraries it imports are missing. A marked function can be called like any other.
 """
 
+from .abi import constant
+
 
 def _marking(*given, **_):
     if len(given) == 1 and callable(given[0]):  # without parentheses
@@ -33,9 +35,9 @@ def model(*given, **parameters):
     return _marking(*given, **parameters)
 
 
-LOWER_IS_BETTER = -1
-NO_DIRECTION = 0
-HIGHER_IS_BETTER = 1
+LOWER_IS_BETTER = constant("LOWER_IS_BETTER")
+NO_DIRECTION = constant("NO_DIRECTION")
+HIGHER_IS_BETTER = constant("HIGHER_IS_BETTER")
 
 
 class Quantized:

@@ -19,21 +19,25 @@ import platform
 import re
 import sys
 
+from . import abi
 from . import parameters as kinds
 from .status import INVALID_ARGUMENT, NOT_FOUND, Error
 from .surroundings import surroundings
 
 PLUGIN_KINDS = ("quantizer", "metric", "averaging", "model")
 WORDS = {"id": str, "version": str, "reference": str, "example": str, "presets": dict}
-# Further words of a kind, with what they must be; the numbers are the host's bits.
-FLAGS = {
-    "quantizer": {"needs_rows": 1 << 0, "uses_rows": 1 << 1, "needs_float_stream": 1 << 2, "needs_sequential": 1 << 3,
-                  "needs_block_rows": 1 << 7, "needs_float_rows": 1 << 8, "quantizes_head": 1 << 9,
-                  "quantizes_embedding": 1 << 10},
-    "metric": {"needs_float": 1 << 0, "needs_trajectory": 1 << 1},
-    "averaging": {"any_order": 1 << 0},
+# Further words of a kind, each a bit of the host's.
+FLAG_NAMES = {
+    "quantizer": {"needs_rows": "NEEDS_ROWS", "uses_rows": "USES_ROWS", "needs_float_stream": "NEEDS_FLOAT_STREAM",
+                  "needs_sequential": "NEEDS_SEQUENTIAL", "needs_block_rows": "NEEDS_BLOCK_ROWS",
+                  "needs_float_rows": "NEEDS_FLOAT_ROWS", "quantizes_head": "QUANTIZES_HEAD",
+                  "quantizes_embedding": "QUANTIZES_EMBEDDING"},
+    "metric": {"needs_float": "METRIC_NEEDS_FLOAT", "needs_trajectory": "METRIC_NEEDS_TRAJECTORY"},
+    "averaging": {"any_order": "AVERAGING_ANY_ORDER"},
     "model": {},
 }
+FLAGS = {kind: {word: abi.constant(name) for word, name in names.items()}
+         for kind, names in FLAG_NAMES.items()}
 KIND_WORDS = {"quantizer": {}, "metric": {"unit": str, "direction": int}, "averaging": {},
               "model": {"model_types": list, "ignored": list}}
 # What a function may take besides its parameters.
@@ -43,16 +47,6 @@ REQUIRED_ROLES = {"quantizer": "weight", "averaging": "members", "metric": "mode
 # What a class must have.
 METHODS = {"quantizer": ("quantize",), "metric": ("evaluate",), "averaging": ("accumulate", "finish"),
            "model": ("open", "parameters", "blocks", "embed", "stage", "logits")}
-# The functions of a kind's table that a worker serves.
-FUNCTIONS = {
-    "quantizer": ("create", "destroy", "needs", "begin", "observe", "quantize", "end", "extension"),
-    "metric": ("create", "destroy", "evaluate", "extension", "needs"),
-    "averaging": ("create", "destroy", "needs", "select", "begin", "accumulate", "finish", "extension"),
-    "model": ("probe", "open", "close", "info", "parameters", "block", "carry", "embed", "stage", "token_nll", "logits",
-              "weight_get", "weight_set", "weight_generation", "set_linear_op", "extension"),
-}
-GRAM = "quench.quantizer.gram/1"
-SHARED_STATE = "quench.quantizer.shared_state/1"
 
 
 class Item:
@@ -71,24 +65,35 @@ class Item:
     def needs(self):
         bits = sum(FLAGS[self.kind][flag] for flag in self.flags)
         if self.kind == "metric" and "tokenizer" in self.arguments:
-            bits |= 1 << 2
+            bits |= abi.constant("METRIC_NEEDS_TOKENIZER")
         return bits
 
     @property
-    def extensions(self):
-        """Of a quantizer: a function that is handed its rows' Gram matrix shares it with other settings."""
-        keeps_gram = self.kind == "quantizer" and not self.is_class and {"gram", "rows"} & set(self.arguments)
-        return [GRAM, SHARED_STATE] if keeps_gram else []
+    def optional_functions(self):
+        """Of its kind's table: a function of rows shares their Gram matrix with other settings, and the sums of a function
+        that weights members are known."""
+        if self.kind == "quantizer" and not self.is_class and {"gram", "rows"} & set(self.arguments):
+            return {"gram_get", "gram_set", "output_error", "accepts"}
+        if self.kind == "averaging" and not self.is_class:
+            return {"sums_size", "sums_get", "sums_set"}
+        return {"needs"} if self.kind == "metric" else set()
+
+    @property
+    def functions(self):
+        """The functions of its kind's table that a worker serves."""
+        offered = self.optional_functions
+        return [function.name for function in abi.load().table_of_kind[self.kind].functions
+                if not function.local and (not function.optional or function.name in offered)]
 
     def described(self):
         parameters = [parameter.described(name) for name, parameter in self.parameters.items()]
         out = {"kind": self.kind, "id": self.id, "version": self.version, "summary": self.summary,
                "reference": self.reference, "example": self.example, "parameters": parameters, "presets": self.presets,
-               "model_types": list(self.words.get("model_types", [])), "functions": list(FUNCTIONS[self.kind]),
+               "model_types": list(self.words.get("model_types", [])), "functions": self.functions,
                "instance": None}
         known = "needs" not in self.methods and all("default" in parameter for parameter in parameters)
         if self.kind == "quantizer" and known:
-            out["instance"] = {"needs": self.needs, "extensions": self.extensions}
+            out["instance"] = {"needs": self.needs, "functions": sorted(self.optional_functions)}
         return out
 
 
@@ -123,7 +128,7 @@ class _Reader:
         called = self.of_quench(node.func) if isinstance(node, ast.Call) else None
         if called is None:
             if self.of_quench(node) in ("LOWER_IS_BETTER", "NO_DIRECTION", "HIGHER_IS_BETTER"):
-                return {"LOWER_IS_BETTER": -1, "NO_DIRECTION": 0, "HIGHER_IS_BETTER": 1}[self.of_quench(node)]
+                return abi.constant(self.of_quench(node))
             try:
                 return ast.literal_eval(node)
             except (ValueError, TypeError, SyntaxError):

@@ -3,6 +3,8 @@
 A plain literal stands for a parameter without a range: 4 for Integer(4), 0.5 for Number(0.5), "a" for Text("a").
 """
 
+from .abi import constant
+
 REQUIRED = object()  # the default of a parameter that a manifest must set
 
 
@@ -32,11 +34,11 @@ class Parameter:
 
 
 class Integer(Parameter):
-    number, accepts = 1, (int,)
+    number, accepts = constant("PARAMETER_INTEGER"), (int,)
 
 
 class Number(Parameter):
-    number, accepts = 2, (int, float)
+    number, accepts = constant("PARAMETER_NUMBER"), (int, float)
 
     def described(self, name):
         out = super().described(name)
@@ -46,14 +48,14 @@ class Number(Parameter):
 
 
 class Boolean(Parameter):
-    number, accepts = 3, (bool,)
+    number, accepts = constant("PARAMETER_BOOLEAN"), (bool,)
 
     def __init__(self, default=REQUIRED, meaning=""):
         super().__init__(default, meaning=meaning)
 
 
 class Text(Parameter):
-    number, accepts = 4, (str,)
+    number, accepts = constant("PARAMETER_STRING"), (str,)
 
     def __init__(self, default=REQUIRED, meaning=""):
         super().__init__(default, meaning=meaning)
@@ -62,7 +64,7 @@ class Text(Parameter):
 class Choice(Parameter):
     """One of several words; the first is the default unless `default` names another."""
 
-    number, accepts = 5, (str,)
+    number, accepts = constant("PARAMETER_CHOICE"), (str,)
 
     def __init__(self, *choices, default=None, meaning=""):
         if not choices or not all(isinstance(choice, str) for choice in choices):
@@ -89,11 +91,11 @@ class _List(Parameter):
 
 
 class Integers(_List):
-    number, element = 6, (int,)
+    number, element = constant("PARAMETER_INTEGER_LIST"), (int,)
 
 
 class Numbers(_List):
-    number, element = 7, (int, float)
+    number, element = constant("PARAMETER_NUMBER_LIST"), (int, float)
 
     def described(self, name):
         out = super().described(name)
@@ -103,13 +105,13 @@ class Numbers(_List):
 
 
 class Texts(_List):
-    number, element = 8, (str,)
+    number, element = constant("PARAMETER_STRING_LIST"), (str,)
 
 
 class Corpus(Parameter):
     """The name of a corpus, which the host opens and tokenizes; the plugin is handed its tokens."""
 
-    number, accepts = 9, (str,)
+    number, accepts = constant("PARAMETER_CORPUS"), (str,)
 
     def __init__(self, default=REQUIRED, meaning=""):
         super().__init__(default, meaning=meaning)
@@ -118,7 +120,7 @@ class Corpus(Parameter):
 class Path(Parameter):
     """A file or folder, relative to the manifest's folder."""
 
-    number, accepts = 10, (str,)
+    number, accepts = constant("PARAMETER_PATH"), (str,)
 
     def __init__(self, default=REQUIRED, meaning=""):
         super().__init__(default, meaning=meaning)

@@ -100,7 +100,6 @@ class Peer:
         self._thread = threading.local()
         self._aside, self._aside_turn = None, threading.RLock()
         self._last_sign = 0.0
-        self._extensions = {}  # numbers of tables that stay the same, by (kind of table, implementation)
 
     def serve_on(self, channel):
         """Serves a connection until the host closes it, on this thread."""
@@ -218,9 +217,7 @@ class Peer:
     def _reply(self, channel, function, arguments, results, handing):
         writer = Writer(channel.own)
         out = Outgoing(self, writer)
-        if function.returns == "extension":
-            self._extension(writer, out, results)
-        elif function.returns == "status":
+        if function.returns == "status":
             writer.i64(OK)
             if function.has_error:
                 writer.text(None)
@@ -258,13 +255,3 @@ class Peer:
         if function.defers:
             writer.u64(0)
         return writer.body()
-
-    def _extension(self, writer, out, implementation):
-        if implementation is None:
-            writer.u64(0)
-            return
-        group = self.description.table_of_extension[implementation.extension_id]
-        if implementation not in self._extensions:
-            self._extensions[implementation] = self.exports.add_table(group, implementation)
-        writer.u64(group.number)
-        out.table(group, implementation, self._extensions[implementation])

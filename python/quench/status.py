@@ -1,17 +1,19 @@
 """Status codes of the plugin interface, and the exception that carries one."""
 
-OK = 0
-INVALID_ARGUMENT = 1  # the argument can never be right
-FAILED_PRECONDITION = 2  # right in form, but not now: missing rows, too few members
-NOT_FOUND = 3  # a named tensor, weight or key does not exist
-UNSUPPORTED = 4  # understood, but not implemented here
-RESOURCE_EXHAUSTED = 5  # memory, disk
-DATA_LOSS = 6  # a file is truncated or contradicts itself
-NUMERICAL = 7  # NaN, infinity, a matrix that cannot be factorized
-CANCELLED = 8  # the user asked to stop
-INTERNAL = 9  # a fault in the implementation
-END = 10  # not a failure: the sequence has no further element
-UNAVAILABLE = 11  # the host's alone
+from .abi import constant
+
+OK = constant("OK")
+INVALID_ARGUMENT = constant("INVALID_ARGUMENT")  # the argument can never be right
+FAILED_PRECONDITION = constant("FAILED_PRECONDITION")  # right in form, but not now: missing rows, too few members
+NOT_FOUND = constant("NOT_FOUND")  # a named tensor, weight or key does not exist
+UNSUPPORTED = constant("UNSUPPORTED")  # understood, but not implemented here
+RESOURCE_EXHAUSTED = constant("RESOURCE_EXHAUSTED")  # memory, disk
+DATA_LOSS = constant("DATA_LOSS")  # a file is truncated or contradicts itself
+NUMERICAL = constant("NUMERICAL")  # NaN, infinity, a matrix that cannot be factorized
+CANCELLED = constant("CANCELLED")  # the user asked to stop
+INTERNAL = constant("INTERNAL")  # a fault in the implementation
+END = constant("END")  # not a failure: the sequence has no further element
+UNAVAILABLE = constant("UNAVAILABLE")  # the host's alone
 
 
 class Error(Exception):

@@ -93,13 +93,8 @@ class Quantizer:
         answer.finish()
         return out, sink
 
-    def extension(self, id):
-        """Number of the table in the description, and its target and mask; (0, 0, 0): absent."""
-        answer = self._call("extension", self.channel.body().u64(self.number).text(id))
-        number = answer.u64()
-        found = (number, answer.u64(), answer.u64()) if number else (0, 0, 0)
-        answer.finish()
-        return found
+    def call(self, name, body):
+        return self._call(name, body)
 
     def end(self, state):
         self._call("end", self.channel.body().u64(self.number, state)).finish()

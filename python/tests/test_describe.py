@@ -53,7 +53,7 @@ class DescribeTest(FileTest):
         self.assertEqual(item["parameters"][-1]["choices"], ["none", "old"])
         self.assertEqual(item["presets"], {"old": {"bits": 3}})
         self.assertEqual(item["model_types"], [])
-        self.assertEqual(item["instance"], {"needs": 0, "extensions": []})
+        self.assertEqual(item["instance"], {"needs": 0, "functions": []})
         self.assertIn("quantize", item["functions"])
 
     def test_a_required_parameter_has_no_default_and_no_instance(self):

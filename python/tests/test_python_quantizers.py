@@ -58,14 +58,14 @@ class DescriptionTest(unittest.TestCase):
         self.assertFalse(set(PARAMETERS) & set(os.listdir(native)))
 
     def test_gptq_alone_needs_rows_and_they_are_sequential(self):
-        from quench.describe import FLAGS, GRAM, describe
+        from quench.describe import FLAGS, describe
         bits = FLAGS["quantizer"]
         for package in PACKAGES:
             for item in describe(path_of(package))["items"]:
                 gptq = item["id"] == "gptqmodel_package"
                 wanted = bits["needs_rows"] | bits["needs_sequential"] if gptq else 0
                 self.assertEqual(item["instance"]["needs"], wanted)
-                self.assertEqual(GRAM in item["instance"]["extensions"], gptq)
+                self.assertEqual("gram_get" in item["instance"]["functions"], gptq)
 
     def test_what_a_file_computes_with_is_found_in_its_text(self):
         from quench.surroundings import imported

@@ -2,9 +2,10 @@ import unittest
 
 from support import FileTest
 
-from fake_host import ABI, BFLOAT16, Failure, function_number
+from fake_host import BFLOAT16, Failure
 import numpy
 from quantizer_host import Quantizer
+from quench.describe import describe
 
 ROUNDING = """
     import quench
@@ -92,11 +93,8 @@ class QuantizerTest(FileTest):
         _, sink = quantizer.quantize(state, WEIGHT[:4, :8])
         self.assertEqual(sink.numbers["rows"], weights.sum())
         self.assertAlmostEqual(sink.numbers["trace"], gram.trace(), places=9)
-        number, target, functions = quantizer.extension("quench.quantizer.gram/1")
-        self.assertEqual(list(ABI["tables"])[number - 1], "quench_quantizer_gram")
-        self.assertEqual(functions, 7)
         body = worker.channel.body().u64(quantizer.number, state)
-        answer = worker.channel.call(target, function_number("quench_quantizer_gram", "get"), body).status()
+        answer = quantizer.call("gram_get", body).status()
         numpy.testing.assert_allclose(answer.tensor(), gram, rtol=1e-12)
         self.assertEqual(answer.f64(), weights.sum())
         answer.finish()
@@ -104,19 +102,19 @@ class QuantizerTest(FileTest):
     def test_settings_share_the_rows_of_a_group(self):
         worker = self.work(GRAM)
         first, second = Quantizer(worker, '{"bits": 3}'), Quantizer(worker, '{"bits": 5}')
-        _, target, _ = first.extension("quench.quantizer.shared_state/1")
         body = worker.channel.body().u64(second.number, first.number)
-        self.assertEqual(worker.channel.call(target, 0, body).i64(), 1)
+        self.assertEqual(second.call("accepts", body).i64(), 1)
         state = first.begin()
         first.observe(state, numpy.ones((3, 8), "f4"))
         _, sink = second.quantize(state, WEIGHT[:4, :8])
         self.assertEqual(sink.numbers["bits_per_weight"], 5.5)
 
-    def test_extensions_that_a_quantizer_lacks_are_absent(self):
-        worker = self.work(ROUNDING)
-        quantizer = Quantizer(worker, '{"bits": 4}')
-        for id in ("quench.quantizer.gram/1", "quench.quantizer.shared_state/1", "nobody.knows/1"):
-            self.assertEqual(quantizer.extension(id), (0, 0, 0))
+    def test_a_quantizer_of_weights_keeps_no_gram_matrix(self):
+        for text, keeps in ((ROUNDING, False), (GRAM, True)):
+            functions = set(describe(self.write(text))["items"][0]["functions"])
+            self.assertIn("quantize", functions)
+            for name in ("gram_get", "gram_set", "output_error", "accepts"):
+                self.assertEqual(name in functions, keeps)
 
     def test_half_precision_rows_arrive_as_floats(self):
         worker = self.work(GRAM)

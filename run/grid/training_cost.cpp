@@ -4,7 +4,6 @@
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "quench/abi/extension/gradients.h"
-#include "quench/abi/extension/initialize.h"
 #include "run/manifest/described_model.hpp"
 #include "train/training_flops.hpp"
 

@@ -6,7 +6,7 @@
 #include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
 #include "core/weights/open_checkpoint.hpp"
-#include "quench/abi/extension/shapes.h"
+#include "quench/abi/kind/model.h"
 #include "train/recipe.hpp"
 
 namespace quench {

@@ -13,7 +13,7 @@
 
 namespace quench {
 
-// One architecture; its model supports only the calls that extension/shapes.h allows.
+// One architecture; its model supports only the calls that QUENCH_OPEN_SHAPES allows.
 struct DescribedModel {
   ModelHandle model;
   std::shared_ptr<const TensorSource> files;  // nullptr: the files are still to be trained

@@ -5,7 +5,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/plugin/metric_handle.hpp"
-#include "quench/abi/extension/vectors.h"
+#include "quench/abi/extension/gradients.h"
 #include "run/manifest/described_model.hpp"
 
 namespace quench {

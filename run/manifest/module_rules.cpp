@@ -109,8 +109,7 @@ KnownModules known_modules(const DescribedModels& described) {
 
 void require_modules(const QuantizerHandle& quantizer, const nlohmann::json& parameters,
                      const ModuleNames& names) {
-  const quench_quantizer_modules* rules = quantizer.module_rules();
-  if (rules == nullptr || !parameters.contains(rules->parameter)) {
+  if (!quantizer.has_rules() || !parameters.contains(QUENCH_QUANTIZER_RULES)) {
     return;
   }
   std::vector<const std::set<std::string>*> groups = {&names.linears};
@@ -120,19 +119,18 @@ void require_modules(const QuantizerHandle& quantizer, const nlohmann::json& par
   if ((quantizer.needs() & QUENCH_QUANTIZES_EMBEDDING) != 0) {
     groups.push_back(&names.embeddings);
   }
-  const nlohmann::json& list = parameters.at(rules->parameter);
+  const nlohmann::json& list = parameters.at(QUENCH_QUANTIZER_RULES);
   for (size_t i = 0; i < list.size(); ++i) {
     const bool fits = std::any_of(groups.begin(), groups.end(), [&](const auto* group) {
-      return std::any_of(group->begin(), group->end(), [&](const std::string& name) {
-        return quantizer.rule_fits(*rules, i, name);
-      });
+      return std::any_of(group->begin(), group->end(),
+                         [&](const std::string& name) { return quantizer.rule_fits(i, name); });
     });
     if (!fits) {
       const std::string text = list[i].get<std::string>();
       const std::string pattern = text.substr(0, text.find(' '));
       fail(QUENCH_INVALID_ARGUMENT,
            "quantizer {}: {}[{}]: \"{}\" matches no quantized linear; nearest: {}", quantizer.id(),
-           rules->parameter, i, printable(pattern),
+           QUENCH_QUANTIZER_RULES, i, printable(pattern),
            fmt::join(nearest_names(pattern, groups), ", "));
     }
   }

@@ -1,5 +1,5 @@
-// Checks rules for single modules (extension/modules.h) against the linears of a model: a pattern
-// that matches none is misspelt and would otherwise silently change nothing.
+// Checks rules for single modules (QUENCH_QUANTIZER_RULES) against the linears of a model: a
+// pattern that matches none is misspelt and would otherwise silently change nothing.
 #pragma once
 
 #include <set>

@@ -106,15 +106,10 @@ void members_are_chosen_in_order_or_refused_with_a_reason(const quench_item& ite
 
 void a_search_ends_no_worse_than_the_best_member(const quench_item& item) {
   Averager averager(item, 6);
-  const void* extension =
-      averager.table.extension == nullptr
-          ? nullptr
-          : averager.table.extension(averager.averaging, QUENCH_AVERAGING_SEARCH);
-  if (extension == nullptr) {
+  if (averager.table.search == nullptr) {
     SUCCEED("it does not search");
     return;
   }
-  const auto& search = *static_cast<const quench_averaging_search*>(extension);
   // The score is the distance of the average from 0.1; the members are six numbers.
   struct Scores {
     std::vector<double> members = numbers<double>(5, 6);
@@ -127,15 +122,15 @@ void a_search_ends_no_worse_than_the_best_member(const quench_item& item) {
   } scores;
   const auto members = Averager::members_named(6);
   std::vector<double> weights(6, -1);
-  REQUIRE(search.search(averager.averaging, members.data(), 6, Scores::of, &scores, weights.data(),
-                        &averager.error) == QUENCH_OK);
+  REQUIRE(averager.table.search(averager.averaging, members.data(), 6, Scores::of, &scores,
+                                weights.data(), &averager.error) == QUENCH_OK);
   CHECK(std::accumulate(weights.begin(), weights.end(), 0.0) == Approx(1).epsilon(1e-12));
   double found = 0;
   Scores::of(&scores, weights.data(), 6, &found, nullptr);
   for (const double member : scores.members) {
     CHECK(found <= std::fabs(member - 0.1));
   }
-  // The chosen ones, by the extension's begin, make the average that was scored.
+  // The chosen ones, by begin_weighted, make the average that was scored.
   std::vector<quench_averaging_member> chosen;
   std::vector<double> kept;
   std::vector<double> values;
@@ -146,8 +141,8 @@ void a_search_ends_no_worse_than_the_best_member(const quench_item& item) {
       values.push_back(scores.members[i]);
     }
   }
-  REQUIRE(search.begin(averager.averaging, chosen.data(), chosen.size(), kept.data(),
-                       &averager.error) == QUENCH_OK);
+  REQUIRE(averager.table.begin_weighted(averager.averaging, chosen.data(), chosen.size(),
+                                        kept.data(), &averager.error) == QUENCH_OK);
   for (size_t i = 0; i < chosen.size(); ++i) {
     REQUIRE(averager.table.accumulate(averager.averaging, i, &values[i], 1, &averager.error) ==
             QUENCH_OK);
@@ -180,29 +175,27 @@ void sums_that_were_handed_out_are_taken_back(const quench_item& item) {
   };
   for (size_t cut = 1; cut <= kMembers; ++cut) {
     Averager first(item, kMembers);
-    const auto* sums = static_cast<const quench_averaging_sums*>(
-        first.table.extension == nullptr
-            ? nullptr
-            : first.table.extension(first.averaging, QUENCH_AVERAGING_SUMS));
-    if (sums == nullptr) {
+    if (first.table.sums_size == nullptr) {
       return;
     }
     REQUIRE(first.table.begin(first.averaging, infos.data(), kMembers, &first.error) == QUENCH_OK);
     uint64_t count = 0;
-    CHECK(sums->size(first.averaging, &count, &first.error) == QUENCH_FAILED_PRECONDITION);
+    CHECK(first.table.sums_size(first.averaging, &count, &first.error) ==
+          QUENCH_FAILED_PRECONDITION);
     accumulate(first, 0, cut);
-    REQUIRE(sums->size(first.averaging, &count, &first.error) == QUENCH_OK);
+    REQUIRE(first.table.sums_size(first.averaging, &count, &first.error) == QUENCH_OK);
     REQUIRE(count >= 1);
     std::vector<double> values(count);
-    CHECK(sums->get(first.averaging, values.data(), count + 1, &first.error) ==
+    CHECK(first.table.sums_get(first.averaging, values.data(), count + 1, &first.error) ==
           QUENCH_INVALID_ARGUMENT);
-    REQUIRE(sums->get(first.averaging, values.data(), count, &first.error) == QUENCH_OK);
+    REQUIRE(first.table.sums_get(first.averaging, values.data(), count, &first.error) == QUENCH_OK);
 
     Averager second(item, kMembers);
     REQUIRE(second.table.begin(second.averaging, infos.data(), kMembers, &second.error) ==
             QUENCH_OK);
     const auto set = [&](uint64_t taken, uint64_t size) {
-      return sums->set(second.averaging, taken, kChunk, values.data(), size, &second.error);
+      return second.table.sums_set(second.averaging, taken, kChunk, values.data(), size,
+                                   &second.error);
     };
     CHECK(set(0, count) == QUENCH_INVALID_ARGUMENT);
     CHECK(set(kMembers + 1, count) == QUENCH_INVALID_ARGUMENT);

@@ -16,7 +16,7 @@ namespace model_contract {
 
 // Groups name existing stages, carried tensors and parameters, and their widths agree.
 void descriptions_agree(const quench_item& item, const SmallModel& small);
-// Opened for its shapes (extension/shapes.h) it either refuses, or says what it says with weights.
+// Opened for its shapes (QUENCH_OPEN_SHAPES) it either refuses, or says what it says with weights.
 void a_description_wants_no_weights(const quench_item& item, const SmallModel& small);
 // token_nll is the log-softmax of logits, and argmax its largest.
 void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small);
@@ -24,7 +24,7 @@ void nll_is_that_of_the_logits(const quench_item& item, const SmallModel& small)
 void in_place_gives_the_same_bits(const quench_item& item, const SmallModel& small);
 // A later token, and the other rows of a batch, do not matter to a token.
 void the_future_and_other_rows_do_not_matter(const quench_item& item, const SmallModel& small);
-// Where a family says from which stage on a token's own rows are enough (extension/token_wise.h),
+// Where a family says from which stage on a token's own rows are enough (`token_wise_from`),
 // they are.
 void some_tokens_may_end_alone(const quench_item& item, const SmallModel& small);
 // Packed segments see themselves only, and padding is seen by nobody.

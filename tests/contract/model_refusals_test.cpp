@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "quench/abi/extension/shapes.h"
 #include "tests/contract/model_contract.hpp"
 #include "tests/contract/open_model.hpp"
 

@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "quench/abi/extension/token_wise.h"
 #include "quench/abi/kind/model.h"
 #include "tests/contract/small_models.hpp"
 #include "tests/contract/tensors.hpp"

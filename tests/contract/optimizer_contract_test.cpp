@@ -2,7 +2,6 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 
-#include "quench/abi/extension/closure.h"
 #include "quench/abi/kind/optimizer.h"
 #include "tests/contract/tensors.hpp"
 #include "tests/support/plugin_library.hpp"
@@ -64,12 +63,7 @@ class Stepper {
   }
   std::vector<float>& weight() { return weight_.values(); }
 
-  // nullptr if the optimizer takes no closure.
-  const quench_optimizer_closure* closure() {
-    REQUIRE(table_.extension != nullptr);
-    return static_cast<const quench_optimizer_closure*>(
-        table_.extension(optimizer_, QUENCH_OPTIMIZER_CLOSURE));
-  }
+  bool takes_closure() const { return table_.gradient != nullptr; }
   // The gradient for step `number` of the loss Σ w³, whose evaluation number `fails` is cancelled.
   quench_status gradient(uint64_t number, std::vector<float>& out, int fails = -1) {
     struct Cubes {
@@ -101,7 +95,7 @@ class Stepper {
     const quench_tensor at_view = at.view();
     const quench_tensor to_view = to.view();
     const quench_closure_args args = {sizeof args, 0, number, &at_view, &with, &to_view};
-    const quench_status status = closure()->gradient(optimizer_, &args, &error_);
+    const quench_status status = table_.gradient(optimizer_, &args, &error_);
     CHECK(at.values() == weight_.values());
     out = to.values();
     return status;
@@ -163,7 +157,7 @@ TEST_CASE("every optimizer with a closure has one gradient for a step, and leave
           "[contract][optimizers]") {
   for_each_optimizer([](const quench_item& item) {
     Stepper stepper(item);
-    if (stepper.closure() == nullptr) {
+    if (!stepper.takes_closure()) {
       return;
     }
     stepper.step(1, 0.01);
@@ -182,7 +176,7 @@ TEST_CASE("every optimizer with a closure passes on its failure, whichever evalu
           "[contract][optimizers]") {
   for_each_optimizer([](const quench_item& item) {
     Stepper stepper(item);
-    if (stepper.closure() == nullptr) {
+    if (!stepper.takes_closure()) {
       return;
     }
     std::vector<float> gradient;

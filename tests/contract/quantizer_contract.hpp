@@ -22,7 +22,7 @@ void rows_that_are_needed_are_asked_for(const quench_item& item);
 void an_op_is_a_function(const quench_item& item);
 void bits_per_weight_are_given(const quench_item& item);
 void memory_is_given_back(const quench_item& item);
-// quench.quantizer.memory/1: what a state says it takes is what its tensors come to.
+// Memory: what a state says it takes is what its tensors come to.
 void memory_is_what_is_said(const quench_item& item);
 
 }  // namespace quench::test::quantizer_contract

@@ -6,7 +6,6 @@
 #include <limits>
 #include <set>
 
-#include "quench/abi/extension/quantizer_memory.h"
 #include "tests/contract/hard_inputs.hpp"
 #include "tests/contract/quantized_linear.hpp"
 #include "tests/contract/tensors.hpp"
@@ -190,11 +189,7 @@ void accepted_groups_serve_as_well_as_own(const quench_item& item) {
   quench_error error{sizeof error, 0, {}};
   REQUIRE(table.create(json.data(), json.size(), &owner.quantizer, &error) == QUENCH_OK);
   REQUIRE(table.create(json.data(), json.size(), &other.quantizer, &error) == QUENCH_OK);
-  const auto* shared = table.extension == nullptr
-                           ? nullptr
-                           : static_cast<const quench_quantizer_shared_state*>(
-                                 table.extension(other.quantizer, QUENCH_QUANTIZER_SHARED_STATE));
-  if (shared == nullptr || shared->accepts(other.quantizer, owner.quantizer) != 1) {
+  if (table.accepts == nullptr || table.accepts(other.quantizer, owner.quantizer) != 1) {
     return;
   }
   QuantizerInput input = random_linear(6, 256, 300);
@@ -258,17 +253,13 @@ void memory_is_what_is_said(const quench_item& item) {
   quench_error error{sizeof error, 0, {}};
   REQUIRE(instance.table.create(json.data(), json.size(), &instance.quantizer, &error) ==
           QUENCH_OK);
-  const auto* table = instance.table.extension == nullptr
-                          ? nullptr
-                          : static_cast<const quench_quantizer_memory*>(instance.table.extension(
-                                instance.quantizer, QUENCH_QUANTIZER_MEMORY));
-  if (table == nullptr) {
+  if (instance.table.predict_memory == nullptr) {
     return;
   }
   const quench_group_memory_args args = {sizeof args,  0, &group, input.in, kit::kFloat32,
                                          kit::kFloat32};
   quench_group_memory said = {sizeof said, 0, 0, 0, 0, 0};
-  REQUIRE(table->predict(instance.quantizer, &args, &said, &error) == QUENCH_OK);
+  REQUIRE(instance.table.predict_memory(instance.quantizer, &args, &said, &error) == QUENCH_OK);
   CHECK(said.struct_size == sizeof said);
   const bool observes =
       (instance.table.needs(instance.quantizer) & (QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS)) != 0;

@@ -62,7 +62,7 @@ quench_status want_file(void*, const char*, quench_error*) noexcept {
 
 }  // namespace
 
-std::string hand_records(const quench_metric_records& table, quench_metric* metric) {
+std::string hand_records(const quench_metric_table& table, quench_metric* metric) {
   Host own;
   const quench_record_host host = {sizeof host, &own, locate,   yaml_file,
                                    yaml_text,   want, want_file};

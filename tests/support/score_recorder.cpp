@@ -77,10 +77,8 @@ void measure_into(Measurement& result, const quench_item& item, const nlohmann::
     result.message = error.message;
     return;
   }
-  const void* records =
-      table.extension == nullptr ? nullptr : table.extension(metric, QUENCH_METRIC_RECORDS);
-  if (records != nullptr) {
-    result.message = hand_records(*static_cast<const quench_metric_records*>(records), metric);
+  if (table.wants != nullptr) {
+    result.message = hand_records(table, metric);
     if (result.message != "") {
       result.status = QUENCH_FAILED_PRECONDITION;
       table.destroy(metric);

@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "corpora/shared/file.hpp"
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 #include "shared/shards/shards.hpp"
 
 namespace quench::corpora {

@@ -14,7 +14,9 @@
 // Memory: one line.
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "corpora/shared/file.hpp"
 #include "corpora/shared/gzip.hpp"
@@ -24,15 +26,6 @@
 namespace quench::corpora {
 
 namespace {
-
-// The JSON pointer (RFC 6901) of a key at the root.
-std::string pointer_of(const std::string& key) {
-  std::string pointer = "/";
-  for (const char c : key) {
-    pointer += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  }
-  return pointer;
-}
 
 const char* name_of_type(int32_t type) {
   switch (type) {
@@ -74,8 +67,7 @@ class Jsonl final : public kit::Corpus {
     }
   };
 
-  explicit Jsonl(const Params& params)
-      : file_(params.path.path), params_(params), pointer_(pointer_of(params.field)) {
+  explicit Jsonl(const Params& params) : file_(params.path.path), params_(params) {
     std::unique_ptr<ByteStream> bytes;
     if (is_gzip(file_)) {
       bytes = std::make_unique<GzipStream>(file_);
@@ -130,9 +122,9 @@ class Jsonl final : public kit::Corpus {
                      file_.path() + ":" + std::to_string(lines_->number()) + ": " + what);
   }
 
-  std::unique_ptr<kit::Json> parsed() const {
+  kit::JsonDocument parsed() const {
     try {
-      return std::make_unique<kit::Json>(line_.data(), line_.size());
+      return {line_, "JSON"};
     } catch (const kit::Error& problem) {
       if (problem.code() == QUENCH_RESOURCE_EXHAUSTED) {
         throw;
@@ -146,23 +138,26 @@ class Jsonl final : public kit::Corpus {
       bad_line("the line is longer than line_limit = " + std::to_string(params_.line_limit) +
                " bytes");
     }
-    const auto json = parsed();
-    if (json->type("") != QUENCH_JSON_OBJECT) {
-      bad_line(std::string("got ") + name_of_type(json->type("")) + ", wanted an object");
+    const kit::JsonDocument json = parsed();
+    const kit::JsonValue root = json.root();
+    if (!root.is_object()) {
+      bad_line(std::string("got ") + name_of_type(root.type()) + ", wanted an object");
     }
     if (params_.records) {
       document.record = line_.data();
       document.record_bytes = line_.size();
       return;
     }
-    const int32_t type = json->type(pointer_);
-    if (type == QUENCH_JSON_ABSENT) {
+    const std::optional<kit::JsonValue> field = root.member(params_.field);
+    if (!field) {
       bad_line("field `" + params_.field + "` is missing");
     }
-    if (type != QUENCH_JSON_STRING) {
-      bad_line("field `" + params_.field + "`: got " + name_of_type(type) + ", wanted a string");
+    const std::optional<std::string_view> text = field->string();
+    if (!text) {
+      bad_line("field `" + params_.field + "`: got " + name_of_type(field->type()) +
+               ", wanted a string");
     }
-    text_ = json->string(pointer_);
+    text_ = *text;
     document.text = text_.data();
     document.text_bytes = text_.size();
   }
@@ -189,7 +184,6 @@ class Jsonl final : public kit::Corpus {
 
   File file_;
   Params params_;
-  std::string pointer_;
   std::unique_ptr<LineReader> lines_;
   std::string line_;
   std::string text_;

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::corpora {
 

@@ -1,7 +1,7 @@
 #include "formats/shared/parse_json.hpp"
 
 #include "formats/shared/failure.hpp"
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::formats {
 

@@ -37,7 +37,6 @@
 #include "metrics/landscape/flat_weights.hpp"
 #include "metrics/landscape/plane.hpp"
 #include "metrics/landscape/point_weights.hpp"
-#include "quench/abi/extension/journal.h"
 #include "quench/kit/metric.hpp"
 #include "quench/kit/scalar.hpp"
 

@@ -2,46 +2,35 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <string_view>
 
 #include "quench/kit/parameters.hpp"
 
 namespace quench::tasks {
 
-namespace {
-
-// One step of a JSON pointer (RFC 6901).
-std::string step(const std::string& key) {
-  std::string out = "/";
-  for (const char c : key) {
-    out += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  }
-  return out;
-}
-
-}  // namespace
-
-Value Value::of(const kit::Json& json, const std::string& at) {
-  switch (json.type(at)) {
+Value Value::of(const kit::JsonValue& value) {
+  switch (value.type()) {
     case QUENCH_JSON_BOOLEAN:
-      return json.boolean(at);
+      return *value.boolean();
     case QUENCH_JSON_INTEGER:
-      return json.integer(at);
+      return *value.integer();
     case QUENCH_JSON_NUMBER:
-      return json.number(at);
+      return *value.number();
     case QUENCH_JSON_STRING:
-      return json.string(at);
+      return std::string(*value.string());
     case QUENCH_JSON_ARRAY: {
       List list;
-      for (uint64_t i = 0; i < json.size(at); ++i) {
-        list.push_back(of(json, at + "/" + std::to_string(i)));
+      for (uint64_t i = 0; i < value.size(); ++i) {
+        list.push_back(of(*value.element(i)));
       }
       return list;
     }
     case QUENCH_JSON_OBJECT: {
       Object object;
-      for (const std::string& key : json.keys(at)) {
-        object.emplace_back(key, of(json, at + step(key)));
-      }
+      value.each_member([&](std::string_view key, const kit::JsonValue& member) {
+        object.emplace_back(key, of(member));
+      });
       std::sort(object.begin(), object.end(),
                 [](const auto& a, const auto& b) { return a.first < b.first; });
       return object;
@@ -49,6 +38,11 @@ Value Value::of(const kit::Json& json, const std::string& at) {
     default:
       return {};
   }
+}
+
+Value Value::of(const kit::Json& json, const std::string& at) {
+  const std::optional<kit::JsonValue> found = json.find(at);
+  return found ? of(*found) : Value();
 }
 
 const char* Value::kind() const {

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::tasks {
 
@@ -25,7 +25,8 @@ class Value {
   Value(List value) : data_(std::move(value)) {}
   Value(Object value) : data_(std::move(value)) {}
   // Everything below `at` in a JSON document.
-  static Value of(const kit::Json& json, const std::string& at = "");
+  static Value of(const kit::JsonValue& value);
+  static Value of(const kit::Json& json, const std::string& at = "");  // null if nothing is there
 
   template <typename T>
   const T* as() const {

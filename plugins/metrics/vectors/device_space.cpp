@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "metrics/vectors/space.hpp"
-#include "quench/abi/extension/vectors.h"
+#include "quench/abi/extension/gradients.h"
 #include "quench/kit/scalar.hpp"
 #include "quench/kit/tensor.hpp"
 

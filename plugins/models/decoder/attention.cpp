@@ -20,7 +20,7 @@
 #include "models/decoder/device_attention.hpp"
 #include "models/decoder/differentiable.hpp"
 #include "models/decoder/double_backward/operations.hpp"
-#include "quench/abi/extension/pads.h"
+#include "quench/abi/kind/model.h"
 #include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {

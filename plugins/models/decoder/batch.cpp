@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "quench/abi/extension/pads.h"
+#include "quench/abi/kind/model.h"
 #include "quench/kit/tensor.hpp"
 
 namespace quench::decoder {

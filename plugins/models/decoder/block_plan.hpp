@@ -44,8 +44,8 @@ struct CarrySpec {
 struct BlockSpec {
   std::vector<GroupSpec> groups;
   std::vector<std::vector<CarrySpec>> carries;  // [stages + 1]: into stage 0, ..., out of the last
-  // The first stage from which each token is computed on its own (extension/token_wise.h); nothing
-  // if the family does not say.
+  // The first stage from which each token is computed on its own (`token_wise_from` of a model);
+  // nothing if the family does not say.
   std::optional<uint32_t> token_wise_from = {};
 };
 

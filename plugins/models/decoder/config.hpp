@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::decoder {
 

@@ -11,14 +11,6 @@
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/head.hpp"
 #include "quench/abi/extension/device_memory.h"
-#include "quench/abi/extension/head.h"
-#include "quench/abi/extension/initialize.h"
-#include "quench/abi/extension/pads.h"
-#include "quench/abi/extension/product_rate.h"
-#include "quench/abi/extension/shapes.h"
-#include "quench/abi/extension/shared_weights.h"
-#include "quench/abi/extension/token_wise.h"
-#include "quench/abi/extension/vectors.h"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -144,7 +136,7 @@ void Decoder::logits(const quench_tensor& h, const quench_tensor& logits, void* 
   head_.into(final_norm(from), to);
 }
 
-void Decoder::head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) const {
+void Decoder::head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) {
   const c10::InferenceMode mode;
   expect_default_stream(stream);
   kit::expects(h.dimensions == 2, "head rows: h: wanted [R, width]");
@@ -160,36 +152,11 @@ Decoder& self(quench_model* model) {
   return static_cast<Decoder&>(kit::detail::self(model));
 }
 
-constexpr quench_model_head_rows kHeadRows = {
-    sizeof(quench_model_head_rows),
-    [](quench_model* model, const quench_tensor* h, const quench_tensor* x, void* stream,
-       quench_error* error) noexcept -> quench_status {
-      return kit::guard(error, [&] { self(model).head_rows(*h, *x, stream); });
-    }};
-
-constexpr quench_model_residual kResidual = {
-    sizeof(quench_model_residual),
-    [](const quench_model* model, const quench_residual_info** info,
-       quench_error* error) noexcept -> quench_status {
-      return kit::guard(error, [&] {
-        *info = &static_cast<const Decoder&>(kit::detail::self(model)).residual();
-      });
-    }};
-
 constexpr quench_model_gradient kGradient = {
     sizeof(quench_model_gradient),
     [](quench_model* model, const quench_loss_args* args, const quench_tensor* gradient,
        double* loss, quench_error* error) noexcept -> quench_status {
       return kit::guard(error, [&] { *loss = self(model).gradient(*args, gradient); });
-    }};
-
-constexpr quench_model_product_rate kProductRate = {
-    sizeof(quench_model_product_rate),
-    [](quench_model* model, uint32_t flags, double* rate,
-       quench_error* error) noexcept -> quench_status {
-      return kit::guard(error, [&] {
-        *rate = self(model).product_rate((flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0);
-      });
     }};
 
 constexpr quench_model_device_memory kDeviceMemory = {
@@ -213,12 +180,6 @@ constexpr quench_model_device_memory kDeviceMemory = {
     },
     [](quench_model* model, void* memory) noexcept {
       self(model).device_memory().unpin_host(memory);
-    }};
-
-constexpr quench_model_token_wise kTokenWise = {
-    sizeof(quench_model_token_wise),
-    [](const quench_model* model, uint32_t block) noexcept -> uint32_t {
-      return static_cast<const Decoder&>(kit::detail::self(model)).token_wise_from(block);
     }};
 
 constexpr quench_model_curvature kCurvature = {
@@ -262,24 +223,8 @@ constexpr quench_model_shared_weights kSharedWeights = {
 
 const void* Decoder::extension(const char* id) const {
   const std::string_view wanted = id;
-  if (wanted == QUENCH_MODEL_PRODUCT_RATE) {
-    return &kProductRate;
-  }
   if (wanted == QUENCH_MODEL_DEVICE_MEMORY && !device_.is_cpu()) {
     return &kDeviceMemory;
-  }
-  if (wanted == QUENCH_MODEL_TOKEN_WISE) {
-    return &kTokenWise;
-  }
-  if (wanted == QUENCH_MODEL_HEAD_ROWS) {
-    return &kHeadRows;
-  }
-  if (wanted == QUENCH_MODEL_RESIDUAL) {
-    return &kResidual;
-  }
-  if (wanted == QUENCH_MODEL_PADS) {
-    static constexpr quench_model_pads kPads = {sizeof(quench_model_pads)};
-    return &kPads;
   }
   if (wanted == QUENCH_MODEL_GRADIENT) {
     return &kGradient;

@@ -65,10 +65,11 @@ class Decoder : public kit::Model {
   void stage(const quench_stage_args& args) final;
   void token_nll(const quench_head_args& args) final;
   void logits(const quench_tensor& h, const quench_tensor& logits, void* stream) final;
-  // Throws UNSUPPORTED with the reason if there is no such list (quench.model.residual/1).
-  const quench_residual_info& residual() const { return residual_.info(); }
-  // The final norm of h, which is the input of the output head; both [R, width].
-  void head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) const;
+  const quench_residual_info& residual() const final { return residual_.info(); }
+  void head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) final;
+  uint32_t features() const final { return QUENCH_MODEL_TAKES_ATTENDING_PADDING; }
+  uint32_t token_wise_from(uint32_t block) const final;
+  double product_rate(uint32_t flags) final;
 
   void weight_get(const std::string& name, const quench_tensor& destination) final;
   void weight_set(const std::string& name, const quench_tensor& value) final;
@@ -93,12 +94,7 @@ class Decoder : public kit::Model {
   double inner_product(const quench_tensor& a, const quench_tensor& b) const;
   // quench.model.shared_weights/1.
   void share_weights(const quench_tensor& vector);
-  // quench.model.product_rate/1.
-  double product_rate(bool bfloat16) const;
-  // quench.model.token_wise/1.
-  uint32_t token_wise_from(uint32_t block) const;
-  // quench.model.head_rows/1, residual/1, grad/1, hvp/1, vectors/1,
-  // shared_weights/1, device_memory/1, product_rate/1, token_wise/1.
+  // quench.model.grad/1, hvp/1, vectors/1, shared_weights/1, device_memory/1.
   const void* extension(const char* id) const override;
 
  protected:

@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "models/decoder/llama_model.hpp"
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 #include "quench/kit/model.hpp"
 
 namespace quench::decoder {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 #include "quench/kit/model.hpp"
 
 namespace quench::decoder {

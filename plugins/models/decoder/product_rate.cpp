@@ -1,6 +1,4 @@
-// quench.model.product_rate/1: the reference rate for a training's speed.
-#include "quench/abi/extension/product_rate.h"
-
+// The reference rate for a training's speed.
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/ones.h>
 
@@ -12,14 +10,16 @@
 
 namespace quench::decoder {
 
-double Decoder::product_rate(bool bfloat16) const {
+double Decoder::product_rate(uint32_t flags) {
   using Clock = std::chrono::steady_clock;
   constexpr int64_t kSize = 1024;
   constexpr double kOperations = 2.0 * kSize * kSize * kSize;
   constexpr double kSeconds = 0.2;  // time to spend
   const at::NoGradGuard no_gradients;
   const at::Tensor a = at::ones(
-      {kSize, kSize}, at::TensorOptions(bfloat16 ? at::kBFloat16 : dtype_).device(device_));
+      {kSize, kSize},
+      at::TensorOptions((flags & QUENCH_LOSS_AUTOCAST_BFLOAT16) != 0 ? at::kBFloat16 : dtype_)
+          .device(device_));
   matrix::product(a, a);  // the first product allocates buffers and compiles kernels
   double best = 0;
   double spent = 0;

@@ -1,11 +1,11 @@
-// The weights that write and read the residual stream (quench.model.residual/1).
+// The weights that write and read the residual stream.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "quench/abi/extension/residual.h"
+#include "quench/abi/kind/model.h"
 
 namespace quench::decoder {
 

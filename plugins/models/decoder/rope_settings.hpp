@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::decoder {
 

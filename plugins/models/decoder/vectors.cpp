@@ -1,6 +1,6 @@
 // quench.model.vectors/1: arithmetic on vectors over all parameters, where the weights are; and
 // quench.model.shared_weights/1: weights that are such a vector.
-#include "quench/abi/extension/vectors.h"
+#include "quench/abi/extension/gradients.h"
 
 #include <ATen/ops/linalg_vector_norm.h>
 #include <ATen/ops/zeros.h>

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "models/decoder/decoder.hpp"
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 #include "quench/kit/model.hpp"
 
 namespace quench::mamba {

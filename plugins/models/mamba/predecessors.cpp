@@ -9,7 +9,7 @@
 #include <span>
 #include <unordered_map>
 
-#include "quench/abi/extension/pads.h"
+#include "quench/abi/kind/model.h"
 #include "quench/kit/error.hpp"
 
 namespace quench::mamba {

@@ -8,8 +8,7 @@
 #include "models/decoder/llama_config.hpp"
 #include "models/decoder/llama_style.hpp"
 #include "models/olmo/original.hpp"
-#include "quench/abi/extension/initialize.h"
-#include "quench/abi/extension/shapes.h"
+#include "quench/abi/kind/model.h"
 
 namespace quench::olmo {
 

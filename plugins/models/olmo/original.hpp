@@ -4,7 +4,7 @@
 
 #include "models/decoder/llama_model.hpp"
 #include "models/decoder/renamed_source.hpp"
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::olmo {
 

@@ -34,8 +34,6 @@ namespace {
 
 class ScheduleFreeAdamW final : public kit::Optimizer {
  public:
-  static constexpr bool kEvaluatesOther = true;
-
   struct Params {
     std::vector<double> betas = {0.9, 0.95};
     double epsilon = 1e-8;

@@ -19,10 +19,9 @@
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
 #include "quantizers/awq/effective_weight.hpp"
 #include "quantizers/awq/search.hpp"
-#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
-#include "quench/abi/extension/group_weights.h"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -377,18 +376,11 @@ kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-const void* Awq::extension(const char* id) const {
-  static constexpr quench_quantizer_group_weights kGroupWeights = {
-      sizeof(quench_quantizer_group_weights), prepare_group};
-  static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_awq_plan,
-                                                  begin_awq_pass};
-  if (std::strcmp(id, QUENCH_QUANTIZER_GROUP_WEIGHTS) == 0) {
-    return &kGroupWeights;
-  }
-  if (std::strcmp(id, QUENCH_QUANTIZER_PLAN) == 0) {
-    return &kPlan;
-  }
-  return gram_extension(id);
+void Awq::add_functions(quench_quantizer_table& table) {
+  add_gram_functions(table);
+  table.prepare = prepare_group;
+  table.apply_plan = apply_awq_plan;
+  table.begin_pass = begin_awq_pass;
 }
 
 }  // namespace quench::quantizers

@@ -45,10 +45,10 @@ class Awq final : public kit::Quantizer {
   uint32_t needs() const override;
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args& group) override;
   // Searches the scale of a group, given the weights of all its linears
-  // (extension/group_weights.h).
+  // (`prepare`).
   void prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count);
   // Forgets the scales of an earlier pass. The host then folds those of all groups prepared since
-  // (quench.quantizer.plan/1).
+  // (`apply_plan`).
   void begin_pass() { plan_.clear(); }
   void apply_plan(kit::ModelEditor& model) const;
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
@@ -56,7 +56,7 @@ class Awq final : public kit::Quantizer {
   // The statistics depend on neither the grid nor the candidates.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
   kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
-  const void* extension(const char* id) const override;
+  static void add_functions(quench_quantizer_table& table);
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:

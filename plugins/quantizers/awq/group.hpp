@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "quantizers/awq/candidates.hpp"
-#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/gram_group.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::quantizers {

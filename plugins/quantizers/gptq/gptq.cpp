@@ -14,7 +14,7 @@
 
 #include "quantizers/gptq/group.hpp"
 #include "quantizers/gptq/solver.hpp"
-#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/torch.hpp"
@@ -288,8 +288,8 @@ kit::GroupMemory Gptq::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-const void* Gptq::extension(const char* id) const {
-  return gram_extension(id);
+void Gptq::add_functions(quench_quantizer_table& table) {
+  add_gram_functions(table);
 }
 
 }  // namespace quench::quantizers

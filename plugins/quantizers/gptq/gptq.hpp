@@ -46,7 +46,7 @@ class Gptq final : public kit::Quantizer {
   // The statistics depend on neither the grid, the order nor the damping.
   bool accepts_groups_of(const kit::Quantizer& other) const override;
   kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
-  const void* extension(const char* id) const override;
+  static void add_functions(quench_quantizer_table& table);
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:

@@ -8,7 +8,7 @@
 
 #include "quantizers/gptq/factor.hpp"
 #include "quantizers/gram/cross_gram.hpp"
-#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/gram_group.hpp"
 
 namespace quench::quantizers {
 

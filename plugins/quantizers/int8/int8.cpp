@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/gram_group.hpp"
 #include "quantizers/gram/selection.hpp"
 #include "quantizers/gram/squares.hpp"
 #include "quantizers/grid/coded.hpp"
@@ -186,8 +186,8 @@ kit::GroupMemory Int8::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-const void* Int8::extension(const char* id) const {
-  return gram_extension(id);
+void Int8::add_functions(quench_quantizer_table& table) {
+  add_gram_functions(table);
 }
 
 }  // namespace quench::quantizers

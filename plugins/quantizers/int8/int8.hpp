@@ -30,7 +30,7 @@ class Int8 final : public kit::Quantizer {
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override;
   kit::GroupMemory memory(const kit::GroupShapes& shapes) const override;
-  const void* extension(const char* id) const override;
+  static void add_functions(quench_quantizer_table& table);
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:

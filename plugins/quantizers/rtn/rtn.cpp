@@ -2,7 +2,7 @@
 // (formulas: shared/grid/grid.hpp). The result is rounded once to the weight's dtype.
 #include "quantizers/rtn/rtn.hpp"
 
-#include "quantizers/gram/extension.hpp"
+#include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
@@ -80,8 +80,8 @@ kit::GroupMemory Rtn::memory(const kit::GroupShapes& shapes) const {
   return out;
 }
 
-const void* Rtn::extension(const char* id) const {
-  return gram_extension(id);
+void Rtn::add_functions(quench_quantizer_table& table) {
+  add_gram_functions(table);
 }
 
 }  // namespace quench::quantizers

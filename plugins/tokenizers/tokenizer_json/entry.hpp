@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "quench/kit/json_values.hpp"
+#include "quench/kit/json.hpp"
 #include "tokenizers/shared/message.hpp"
 
 namespace quench::tokenizers {

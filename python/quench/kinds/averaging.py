@@ -52,34 +52,9 @@ class Weighted:
         return self.sum
 
 
-class Sums:
-    """The extension by which an interrupted training continues its averages: of functions, whose sums are known."""
-
-    extension_id = "quench.averaging.sums/1"
-
-    def size(self, args):
-        return {"count": len(self._sum(args))}
-
-    def get(self, args):
-        return {"values": self._sum(args)}
-
-    def set(self, args):
-        if args.members < 1 or args.values is None or len(args.values) != args.chunk:
-            raise Error(INVALID_ARGUMENT, "sums: got %d members and %d values of a chunk of %d" % (
-                args.members, 0 if args.values is None else len(args.values), args.chunk))
-        args.averaging.sum = args.values
-
-    @staticmethod
-    def _sum(args):
-        if args.averaging.sum is None:
-            raise Error(FAILED_PRECONDITION, "no chunk is being summed")
-        return args.averaging.sum
-
-
 class AveragingTable:
     def __init__(self, plugin, item):
         self._plugin, self._item = plugin, item
-        self._sums = Sums()
 
     def create(self, args):
         settings = Settings(self._plugin, self._item, args.parameters_json)
@@ -111,5 +86,22 @@ class AveragingTable:
                         % (self._item.name, list(values.shape), args.count))
         return {"values": values}
 
-    def extension(self, args):
-        return self._sums if args.id == Sums.extension_id and isinstance(args.averaging, Weighted) else None
+    # An interrupted training continues its averages with these: of functions, whose sums are known.
+
+    def sums_size(self, args):
+        return {"count": len(self._sum(args))}
+
+    def sums_get(self, args):
+        return {"values": self._sum(args)}
+
+    def sums_set(self, args):
+        if args.members < 1 or args.values is None or len(args.values) != args.chunk:
+            raise Error(INVALID_ARGUMENT, "sums: got %d members and %d values of a chunk of %d" % (
+                args.members, 0 if args.values is None else len(args.values), args.chunk))
+        args.averaging.sum = args.values
+
+    @staticmethod
+    def _sum(args):
+        if args.averaging.sum is None:
+            raise Error(FAILED_PRECONDITION, "no chunk is being summed")
+        return args.averaging.sum

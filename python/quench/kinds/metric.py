@@ -145,9 +145,6 @@ class MetricTable:
     def needs(self, args):
         return self._item.needs
 
-    def extension(self, args):
-        return None
-
     def evaluate(self, args):
         settings, made = args.metric
         args = args.args

@@ -6,14 +6,15 @@ import json
 import numpy
 
 from .. import host
+from ..abi import constant
 from ..arrays import FLOAT32, FLOAT64, Output, Typed, numpy_dtype
 from ..crossing import Struct
 from ..declare import Carry
 from ..sources import Tensors
 from ..status import INVALID_ARGUMENT, NOT_FOUND, UNSUPPORTED, Error
 
-ROLES = {"matrix": 1, "embedding": 2, "head": 3, "norm": 4, "bias": 5, "other": 6}
-INITIALIZE, SHAPES = 1, 2  # flags of open
+ROLES = {role: constant("ROLE_" + role.upper()) for role in ("matrix", "embedding", "head", "norm", "bias", "other")}
+INITIALIZE, SHAPES = constant("OPEN_INITIALIZE"), constant("OPEN_SHAPES")  # flags of open
 CHUNK = 256  # rows whose logits exist at once
 
 
@@ -211,6 +212,3 @@ class ModelTable:
             before.release()
         if op is not None:
             model.ops[place] = op
-
-    def extension(self, args):
-        return None

@@ -4,7 +4,7 @@ import numpy
 
 from ..arrays import FLOAT32, FLOAT64, dtype_of, elements
 from ..declare import Quantized
-from ..describe import FLAGS, GRAM, SHARED_STATE
+from ..describe import FLAGS
 from ..plugin import Settings, takes
 from ..status import FAILED_PRECONDITION, INVALID_ARGUMENT, NUMERICAL, UNSUPPORTED, Error
 
@@ -81,38 +81,9 @@ class ObjectState:
         self.made.observe(x, **more)
 
 
-class Gram:
-    """The extension by which settings share a group's Gram matrix, and the host asks for output errors."""
-
-    extension_id = GRAM
-
-    def get(self, args):
-        args.state.require_rows()
-        return {"gram": args.state.gram, "rows": args.state.rows}
-
-    def set(self, args):
-        args.state.gram, args.state.rows = args.gram.astype(numpy.float64), args.rows
-
-    def output_error(self, args):
-        args.state.require_rows()
-        weight = args.weight.astype(numpy.float64)
-        change = weight - args.dequantized
-        gram = args.state.gram
-        return {"squared_error": float(((change @ gram) * change).sum()),
-                "reference": float(((weight @ gram) * weight).sum())}
-
-
-class SharedState:
-    extension_id = SHARED_STATE
-
-    def accepts(self, args):
-        return 1 if args.quantizer.item is args.other.item else 0
-
-
 class QuantizerTable:
     def __init__(self, plugin, item):
         self._plugin, self._item = plugin, item
-        self._extensions = {id: made for id, made in ((GRAM, Gram()), (SHARED_STATE, SharedState())) if id in item.extensions}
 
     def create(self, args):
         return {"quantizer": Settings(self._plugin, self._item, args.parameters_json)}
@@ -141,8 +112,23 @@ class QuantizerTable:
     def end(self, args):
         pass
 
-    def extension(self, args):
-        return self._extensions.get(args.id)
+    def gram_get(self, args):
+        args.state.require_rows()
+        return {"gram": args.state.gram, "rows": args.state.rows}
+
+    def gram_set(self, args):
+        args.state.gram, args.state.rows = args.gram.astype(numpy.float64), args.rows
+
+    def output_error(self, args):
+        args.state.require_rows()
+        weight = args.weight.astype(numpy.float64)
+        change = weight - args.dequantized
+        gram = args.state.gram
+        return {"squared_error": float(((change @ gram) * change).sum()),
+                "reference": float(((weight @ gram) * weight).sum())}
+
+    def accepts(self, args):
+        return 1 if args.quantizer.item is args.other.item else 0
 
     def quantize(self, args):
         settings, state = args.quantizer, args.state

@@ -24,7 +24,6 @@
 #include <string>
 #include <vector>
 
-#include "quench/abi/extension/pads.h"
 #include "quench/kit/model.hpp"
 
 namespace kit = quench::kit;
@@ -238,10 +237,7 @@ class TemplateModel final : public kit::Model {
     }
   }
 
-  const void* extension(const char* id) const override {
-    static constexpr quench_model_pads kPads = {sizeof(quench_model_pads)};
-    return std::strcmp(id, QUENCH_MODEL_PADS) == 0 ? &kPads : nullptr;
-  }
+  uint32_t features() const override { return QUENCH_MODEL_TAKES_ATTENDING_PADDING; }
 
  private:
   void load(const kit::Source& source) {

@@ -44,15 +44,16 @@ static quench_status create(const char* parameters_json, uint64_t bytes,
                             quench_quantizer** quantizer, quench_error* error) {
   const quench_json* json = host->service(host, QUENCH_SERVICE_JSON);
   quench_json_document* document = NULL;
-  quench_status status = json->parse(host, parameters_json, bytes, &document, error);
+  quench_status status = json->parse(host, "parameters", parameters_json, bytes, &document, error);
   if (status != QUENCH_OK) {
     return status;
   }
   int64_t bits = 0;
-  status = json->integer(document, "/bits", &bits, error);
+  const quench_json_value* value = json->member(json->root(document), "bits", strlen("bits"));
+  status = value == NULL ? QUENCH_NOT_FOUND : json->integer(value, &bits);
   json->release(document);
   if (status != QUENCH_OK) {
-    return status;
+    return fail(error, status, "bits: wanted an integer");
   }
   *quantizer = malloc(sizeof **quantizer);
   if (*quantizer == NULL) {
@@ -179,21 +180,15 @@ static void end(quench_quantizer* quantizer, quench_quantizer_state* state) {
   free(state);
 }
 
-static const void* extension(const quench_quantizer* quantizer, const char* id) {
-  (void)quantizer;
-  (void)id;
-  return NULL;
-}
-
-static const quench_quantizer_table table = {sizeof(quench_quantizer_table),
-                                             create,
-                                             destroy,
-                                             needs,
-                                             begin,
-                                             observe,
-                                             quantize,
-                                             end,
-                                             extension};
+/* The optional functions, which follow, are NULL. */
+static const quench_quantizer_table table = {.struct_size = sizeof(quench_quantizer_table),
+                                             .create = create,
+                                             .destroy = destroy,
+                                             .needs = needs,
+                                             .begin = begin,
+                                             .observe = observe,
+                                             .quantize = quantize,
+                                             .end = end};
 
 static const quench_parameter parameters[] = {
     {sizeof(quench_parameter), QUENCH_PARAMETER_INTEGER, "bits", "4", 2, 8, NULL, "bits per code"}};

@@ -11,7 +11,7 @@
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
-#include "quench/abi/extension/initialize.h"
+#include "quench/abi/kind/model.h"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/pretended_device/memory.h"
 #include "tests/support/pretended_device/scene.hpp"

@@ -224,26 +224,6 @@ int32_t accepts(const quench_quantizer* self, const quench_quantizer* other) noe
   return self->parameters == other->parameters ? 1 : 0;
 }
 
-const void* extension(const quench_quantizer*, const char* id) noexcept {
-  static constexpr quench_quantizer_gram kGram = {sizeof(quench_quantizer_gram), gram_get, gram_set,
-                                                  output_error};
-  static constexpr quench_quantizer_modules kModules = {sizeof(quench_quantizer_modules), "rules",
-                                                        fits};
-  static constexpr quench_quantizer_shared_state kShared = {sizeof(quench_quantizer_shared_state),
-                                                            accepts};
-  const std::pair<std::string_view, const void*> offered[] = {
-      {QUENCH_QUANTIZER_GRAM, &kGram},
-      {QUENCH_QUANTIZER_MODULES, &kModules},
-      {QUENCH_QUANTIZER_SHARED_STATE, &kShared},
-      {kThirdParty, &kGram}};
-  for (const auto& [name, table] : offered) {
-    if (name == id) {
-      return table;
-    }
-  }
-  return nullptr;
-}
-
 // ---- metric ----------------------------------------------------------------------------------
 
 quench_status create_metric(const char*, uint64_t, quench_metric** out, quench_error*) noexcept {
@@ -418,12 +398,6 @@ quench_status search(quench_averaging*, const quench_averaging_member*, uint64_t
   return QUENCH_OK;
 }
 
-const void* averaging_extension(const quench_averaging*, const char* id) noexcept {
-  static constexpr quench_averaging_search kSearch = {sizeof(quench_averaging_search), search,
-                                                      nullptr};
-  return std::string_view(id) == QUENCH_AVERAGING_SEARCH ? &kSearch : nullptr;
-}
-
 // ---- optimizer -------------------------------------------------------------------------------
 
 quench_status create_optimizer(const char*, uint64_t, quench_optimizer** out,
@@ -463,12 +437,6 @@ quench_status gradient_by_closure(quench_optimizer*, const quench_closure_args* 
   return status;
 }
 
-const void* optimizer_extension(const quench_optimizer*, const char* id) noexcept {
-  static constexpr quench_optimizer_closure kClosure = {sizeof(quench_optimizer_closure),
-                                                        gradient_by_closure};
-  return std::string_view(id) == QUENCH_OPTIMIZER_CLOSURE ? &kClosure : nullptr;
-}
-
 // ---- tokenizer -------------------------------------------------------------------------------
 
 int32_t probe(const quench_file_head* file, quench_error*) noexcept {
@@ -505,51 +473,58 @@ quench_status encode(quench_encoder*, const quench_text_batch* batch, const quen
   return QUENCH_OK;
 }
 
-const void* no_extension(const quench_encoder*, const char*) noexcept {
-  return nullptr;
-}
-
 }  // namespace
 
-const quench_quantizer_table kFakeQuantizer = {sizeof(quench_quantizer_table),
-                                               create,
-                                               destroy,
-                                               needs,
-                                               begin,
-                                               observe,
-                                               quantize,
-                                               end,
-                                               extension};
-const quench_metric_table kFakeMetric = {
-    sizeof(quench_metric_table), create_metric, destroy_metric, evaluate, nullptr, nullptr};
-const quench_corpus_table kFakeCorpus = {
-    sizeof(quench_corpus_table), open_corpus, close_corpus, next, fingerprint, nullptr};
-const quench_averaging_table kFakeAveraging = {sizeof(quench_averaging_table),
-                                               create_averaging,
-                                               destroy_averaging,
-                                               averaging_needs,
-                                               select,
-                                               begin_averaging,
-                                               accumulate,
-                                               finish,
-                                               averaging_extension};
-const quench_optimizer_table kFakeOptimizer = {sizeof(quench_optimizer_table),
-                                               create_optimizer,
-                                               destroy_optimizer,
-                                               nullptr,
-                                               nullptr,
-                                               nullptr,
-                                               nullptr,
-                                               nullptr,
-                                               nullptr,
-                                               optimizer_extension};
-const quench_tokenizer_table kFakeTokenizer = {sizeof(quench_tokenizer_table),
-                                               probe,
-                                               open_encoder,
-                                               close_encoder,
-                                               vocabulary_size,
-                                               encode,
-                                               no_extension};
+const quench_quantizer_table kFakeQuantizer = {.struct_size = sizeof(quench_quantizer_table),
+                                               .create = create,
+                                               .destroy = destroy,
+                                               .needs = needs,
+                                               .begin = begin,
+                                               .observe = observe,
+                                               .quantize = quantize,
+                                               .end = end,
+                                               .gram_get = gram_get,
+                                               .gram_set = gram_set,
+                                               .output_error = output_error,
+                                               .accepts = accepts,
+                                               .prepare = nullptr,
+                                               .rule_fits = fits,
+                                               .predict_memory = nullptr,
+                                               .apply_plan = nullptr,
+                                               .begin_pass = nullptr};
+const quench_metric_table kFakeMetric = [] {
+  quench_metric_table table{};
+  table.struct_size = sizeof table;
+  table.create = create_metric;
+  table.destroy = destroy_metric;
+  table.evaluate = evaluate;
+  return table;
+}();
+const quench_corpus_table kFakeCorpus = {sizeof(quench_corpus_table), open_corpus, close_corpus,
+                                         next, fingerprint};
+const quench_averaging_table kFakeAveraging = {.struct_size = sizeof(quench_averaging_table),
+                                               .create = create_averaging,
+                                               .destroy = destroy_averaging,
+                                               .needs = averaging_needs,
+                                               .select = select,
+                                               .begin = begin_averaging,
+                                               .accumulate = accumulate,
+                                               .finish = finish,
+                                               .search = search,
+                                               .begin_weighted = nullptr,
+                                               .sums_size = nullptr,
+                                               .sums_get = nullptr,
+                                               .sums_set = nullptr};
+const quench_optimizer_table kFakeOptimizer = [] {
+  quench_optimizer_table table{};
+  table.struct_size = sizeof table;
+  table.create = create_optimizer;
+  table.destroy = destroy_optimizer;
+  table.gradient = gradient_by_closure;
+  return table;
+}();
+const quench_tokenizer_table kFakeTokenizer = {
+    sizeof(quench_tokenizer_table), probe, open_encoder, close_encoder, vocabulary_size, encode};
 
 size_t live_fakes() {
   const std::lock_guard lock(all_mutex);

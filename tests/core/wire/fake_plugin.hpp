@@ -4,12 +4,11 @@
 
 #include <cstddef>
 
-#include "quench/abi/extension/closure.h"
-#include "quench/abi/extension/modules.h"
 #include "quench/abi/host.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/abi/kind/corpus.h"
 #include "quench/abi/kind/metric.h"
+#include "quench/abi/kind/optimizer.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/tokenizer.h"
 
@@ -28,9 +27,6 @@ extern const quench_averaging_table kFakeAveraging;
 extern const quench_optimizer_table kFakeOptimizer;
 // An id per byte.
 extern const quench_tokenizer_table kFakeTokenizer;
-
-// Of a third party: no border knows it.
-inline constexpr const char* kThirdParty = "example.third_party/1";
 
 // Instances, states and ops that have been made and not given back.
 size_t live_fakes();

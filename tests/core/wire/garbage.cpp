@@ -15,7 +15,6 @@
 #include "core/error.hpp"
 #include "core/wire/crossing.hpp"
 #include "core/wire/services.hpp"
-#include "quench/abi/extension/journal.h"
 #include "quench/abi/kind/format.h"
 #include "tests/core/wire/fake_plugin.hpp"
 #include "tests/core/wire/two_peers.hpp"
@@ -341,8 +340,6 @@ void use_quantizer(Lent& lent) {
     return;
   }
   table.needs(quantizer);
-  const auto* gram =
-      static_cast<const quench_quantizer_gram*>(table.extension(quantizer, QUENCH_QUANTIZER_GRAM));
   const quench_linear_info linear{sizeof linear, 0, "layer", "q", "w", nullptr, 2, 3};
   const quench_group_info group{sizeof group, 0, 0, -1, -1, 1, &linear, 0, nullptr};
   const quench_group_args args{sizeof args, 0, 0, 0, &group, 3, {QUENCH_DEVICE_CPU, 0}};
@@ -357,8 +354,8 @@ void use_quantizer(Lent& lent) {
     table.observe(quantizer, state, &rows, &error);
     quench_tensor view{};
     double count = 0;
-    if (gram != nullptr && gram->get != nullptr &&
-        gram->get(quantizer, state, &view, &count, &error) == QUENCH_OK) {
+    if (table.gram_get != nullptr &&
+        table.gram_get(quantizer, state, &view, &count, &error) == QUENCH_OK) {
       read_tensor(view);
     }
     const quench_quantize_args linear_args{sizeof linear_args, 0, 0, &x, &to, &lent.sink, nullptr};

@@ -323,28 +323,20 @@ TEST_CASE("wire tables: failures come with their messages", "[wire]") {
   s.check_all_given_back();
 }
 
-TEST_CASE("wire tables: extensions are those of the plugin", "[wire]") {
+TEST_CASE("wire tables: optional functions are those of the plugin", "[wire]") {
   Session s;
   quench_quantizer* quantizer = create(s, "{}");
-  CHECK(s.quantizer->extension(quantizer, "quench.quantizer.none/1") == nullptr);
-  CHECK(s.quantizer->extension(quantizer, kThirdParty) == nullptr);
-  CHECK(s.quantizer->extension(quantizer, "quench.quantizer.memory/1") == nullptr);
-  const auto* modules = static_cast<const quench_quantizer_modules*>(
-      s.quantizer->extension(quantizer, QUENCH_QUANTIZER_MODULES));
-  REQUIRE(modules != nullptr);
-  CHECK(s.quantizer->extension(quantizer, QUENCH_QUANTIZER_MODULES) == modules);
-  CHECK(std::string(modules->parameter) == "rules");
-  CHECK(modules->fits(quantizer, 1, "layer.1") == 1);
-  CHECK(modules->fits(quantizer, 0, "layer.1") == 0);
-  const auto* shared = static_cast<const quench_quantizer_shared_state*>(
-      s.quantizer->extension(quantizer, QUENCH_QUANTIZER_SHARED_STATE));
-  REQUIRE(shared != nullptr);
+  CHECK(s.quantizer->prepare == nullptr);
+  CHECK(s.quantizer->predict_memory == nullptr);
+  CHECK(s.quantizer->apply_plan == nullptr);
+  REQUIRE(s.quantizer->rule_fits != nullptr);
+  CHECK(s.quantizer->rule_fits(quantizer, 1, "layer.1") == 1);
+  CHECK(s.quantizer->rule_fits(quantizer, 0, "layer.1") == 0);
+  REQUIRE(s.quantizer->accepts != nullptr);
   quench_quantizer* same = create(s, "{}");
   quench_quantizer* other = create(s, "{\"bits\": 2}");
-  CHECK(shared->accepts(quantizer, same) == 1);
-  CHECK(shared->accepts(quantizer, other) == 0);
-  // A table of functions stays where it is when the object that it was asked of is gone.
-  CHECK(s.quantizer->extension(other, QUENCH_QUANTIZER_SHARED_STATE) == shared);
+  CHECK(s.quantizer->accepts(quantizer, same) == 1);
+  CHECK(s.quantizer->accepts(quantizer, other) == 0);
   for (quench_quantizer* one : {quantizer, same, other}) {
     s.quantizer->destroy(one);
   }
@@ -356,18 +348,16 @@ TEST_CASE("wire tables: extensions are those of the plugin", "[wire]") {
 TEST_CASE("wire tables: a Gram matrix is seen and set", "[wire]") {
   Session s;
   quench_quantizer* quantizer = create(s, "{}");
-  const auto* gram = static_cast<const quench_quantizer_gram*>(
-      s.quantizer->extension(quantizer, QUENCH_QUANTIZER_GRAM));
-  REQUIRE(gram != nullptr);
   quench_quantizer_state* state = begin(s, quantizer);
   quench_tensor view{};
   double count = 0;
-  CHECK(gram->get(quantizer, state, &view, &count, &s.error) == QUENCH_FAILED_PRECONDITION);
+  CHECK(s.quantizer->gram_get(quantizer, state, &view, &count, &s.error) ==
+        QUENCH_FAILED_PRECONDITION);
   CHECK(std::string(s.error.message) == "no rows were observed");
   Owned<float> rows(kFloat32, {2, 3});
   rows.values = {1, 2, 3, 4, 5, 6};
   REQUIRE(observe(s, quantizer, state, rows.view) == QUENCH_OK);
-  REQUIRE(gram->get(quantizer, state, &view, &count, &s.error) == QUENCH_OK);
+  REQUIRE(s.quantizer->gram_get(quantizer, state, &view, &count, &s.error) == QUENCH_OK);
   CHECK(count == 2);
   REQUIRE(view.dimensions == 2);
   const auto* first = static_cast<const double*>(view.data);
@@ -375,16 +365,16 @@ TEST_CASE("wire tables: a Gram matrix is seen and set", "[wire]") {
         std::vector<double>{17, 22, 27, 22, 29, 36, 27, 36, 45});
   Owned<double> identity(kFloat64, {3, 3});
   identity.values = {1, 0, 0, 0, 1, 0, 0, 0, 1};
-  REQUIRE(gram->set(quantizer, state, &identity.view, 7, &s.error) == QUENCH_OK);
+  REQUIRE(s.quantizer->gram_set(quantizer, state, &identity.view, 7, &s.error) == QUENCH_OK);
   CHECK(first[1] == 22);  // the first view stays readable
-  REQUIRE(gram->get(quantizer, state, &view, &count, &s.error) == QUENCH_OK);
+  REQUIRE(s.quantizer->gram_get(quantizer, state, &view, &count, &s.error) == QUENCH_OK);
   CHECK(count == 7);
   CHECK(static_cast<const double*>(view.data)[1] == 0);
   Owned<float> weight(kFloat32, {4, 3});
   double squared = 0;
   double reference = 0;
-  REQUIRE(gram->output_error(quantizer, state, &weight.view, &weight.view, &squared, &reference,
-                             &s.error) == QUENCH_OK);
+  REQUIRE(s.quantizer->output_error(quantizer, state, &weight.view, &weight.view, &squared,
+                                    &reference, &s.error) == QUENCH_OK);
   CHECK(squared == 7);
   CHECK(reference == 4);
   s.quantizer->end(quantizer, state);
@@ -417,12 +407,9 @@ TEST_CASE("wire tables: objects of another kind, and of nobody, are refused", "[
 TEST_CASE("wire tables: an object of another process is refused without a call", "[wire][bad]") {
   Session s;
   quench_quantizer* quantizer = create(s, "{}");
-  const auto* shared = static_cast<const quench_quantizer_shared_state*>(
-      s.quantizer->extension(quantizer, QUENCH_QUANTIZER_SHARED_STATE));
-  REQUIRE(shared != nullptr);
   const auto elsewhere = std::make_shared<SidePeer>("elsewhere");
   wire::Remote stranger(elsewhere, 1, 1, nullptr);
-  CHECK(shared->accepts(quantizer, reinterpret_cast<const quench_quantizer*>(&stranger)) == 0);
+  CHECK(s.quantizer->accepts(quantizer, reinterpret_cast<const quench_quantizer*>(&stranger)) == 0);
   CHECK(s.quantizer->needs(quantizer) != 0);  // and the connection is as it was
   s.quantizer->destroy(quantizer);
 }
@@ -521,7 +508,7 @@ struct Numbers {
 TEST_CASE("wire tables: a metric scores, encodes, reads weights and writes", "[wire]") {
   Session s;
   CHECK(s.metric->needs == nullptr);
-  CHECK(s.metric->extension == nullptr);
+  CHECK(s.metric->needs == nullptr);
   quench_metric* metric = nullptr;
   REQUIRE(s.metric->create("{}", 2, &metric, &s.error) == QUENCH_OK);
   Subject subject;
@@ -583,9 +570,6 @@ TEST_CASE("wire tables: an optimizer evaluates the host's closure wherever it li
   Session s;
   quench_optimizer* optimizer = nullptr;
   REQUIRE(s.optimizer->create("{}", 2, &optimizer, &s.error) == QUENCH_OK);
-  const auto* extension = static_cast<const quench_optimizer_closure*>(
-      s.optimizer->extension(optimizer, QUENCH_OPTIMIZER_CLOSURE));
-  REQUIRE(extension != nullptr);
   const int64_t size = GENERATE(3, 70'000);  // in messages, in shared memory
   Owned<float> weights(kFloat32, {size});
   Owned<float> gradient(kFloat32, {size});
@@ -609,14 +593,14 @@ TEST_CASE("wire tables: an optimizer evaluates the host's closure wherever it li
   } tripled;
   const quench_closure closure = {sizeof closure, &tripled, Tripled::evaluate};
   const quench_closure_args args = {sizeof args, 0, 2, &weights.view, &closure, &gradient.view};
-  REQUIRE(extension->gradient(optimizer, &args, &s.error) == QUENCH_OK);
+  REQUIRE(s.optimizer->gradient(optimizer, &args, &s.error) == QUENCH_OK);
   CHECK(tripled.left == 97);
   for (size_t i = 0; i < gradient.values.size(); ++i) {
     CAPTURE(i);
     REQUIRE(gradient.values[i] == 15 * weights.values[i] + 10);  // 3w + 2·(6w + 5)
   }
   tripled.left = 1;
-  CHECK(extension->gradient(optimizer, &args, &s.error) == QUENCH_CANCELLED);
+  CHECK(s.optimizer->gradient(optimizer, &args, &s.error) == QUENCH_CANCELLED);
   CHECK(std::string(s.error.message) == "asked to stop");
   s.optimizer->destroy(optimizer);
   CHECK(s.two.host->exports().size() == 0);
@@ -659,10 +643,7 @@ TEST_CASE("wire tables: an averaging selects, sums and searches", "[wire]") {
         QUENCH_INVALID_ARGUMENT);
   CHECK(std::string(s.error.message) == "no member after step3");
 
-  const auto* search = static_cast<const quench_averaging_search*>(
-      s.averaging->extension(averaging, QUENCH_AVERAGING_SEARCH));
-  REQUIRE(search != nullptr);
-  CHECK(search->begin == nullptr);
+  CHECK(s.averaging->begin_weighted == nullptr);
   const auto score = [](void* context, const double* weights, uint64_t count, double* value,
                         quench_error* error) noexcept -> quench_status {
     int& left = *static_cast<int*>(context);
@@ -679,12 +660,13 @@ TEST_CASE("wire tables: an averaging selects, sums and searches", "[wire]") {
                                              {sizeof(quench_averaging_member), "b", 2, -1}};
   double weights[2] = {};
   int left = 5;
-  REQUIRE(search->search(averaging, members, 2, score, &left, weights, &s.error) == QUENCH_OK);
+  REQUIRE(s.averaging->search(averaging, members, 2, score, &left, weights, &s.error) == QUENCH_OK);
   CHECK(left == 3);
   CHECK(weights[0] == 0);
   CHECK(weights[1] == 1);
   left = 1;
-  CHECK(search->search(averaging, members, 2, score, &left, weights, &s.error) == QUENCH_CANCELLED);
+  CHECK(s.averaging->search(averaging, members, 2, score, &left, weights, &s.error) ==
+        QUENCH_CANCELLED);
   CHECK(std::string(s.error.message) == "asked to stop");
   s.averaging->destroy(averaging);
   CHECK(s.two.host->exports().size() == 0);

@@ -7,8 +7,6 @@
 #include <optional>
 
 #include "quench/abi/extension/gradients.h"
-#include "quench/abi/extension/initialize.h"
-#include "quench/abi/extension/metric_memory.h"
 #include "quench/kit/scalar.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/memory_source.hpp"
@@ -167,15 +165,14 @@ Predicted predicted(const quench_item& item, const json& parameters, const Subje
   quench_error error{sizeof error, 0, {}};
   quench_metric* metric = nullptr;
   kit::check(table.create(text.c_str(), text.size(), &metric, &error), error);
-  const auto& memory =
-      *static_cast<const quench_metric_memory*>(table.extension(metric, QUENCH_METRIC_MEMORY));
+  REQUIRE(table.predict_memory_on_device != nullptr);
   Predicted out;
   const quench_subject& subject = of.subject();
-  kit::check(memory.predict_on_device(metric, subject.table, subject.model, flags, &out.device,
-                                      &out.host, &error),
+  kit::check(table.predict_memory_on_device(metric, subject.table, subject.model, flags,
+                                            &out.device, &out.host, &error),
              error);
   uint64_t all = 0;
-  kit::check(memory.predict(metric, subject.table, subject.model, &all, &error), error);
+  kit::check(table.predict_memory(metric, subject.table, subject.model, &all, &error), error);
   if (flags == 0) {
     CHECK(all == out.device + out.host);
   }

@@ -10,7 +10,6 @@
 #include <memory>
 
 #include "quench/abi/extension/gradients.h"
-#include "quench/abi/extension/initialize.h"
 #include "quench/kit/torch.hpp"
 
 namespace quench::test {

@@ -53,9 +53,7 @@ quench_status ClosureRun::evaluate(void* context, const quench_tensor* weights,
 
 std::vector<float> ClosureRun::gradient(uint64_t step, const std::vector<float>& weights) {
   points_.clear();
-  const auto* extension = static_cast<const quench_optimizer_closure*>(
-      table_->extension(optimizer_, QUENCH_OPTIMIZER_CLOSURE));
-  REQUIRE(extension != nullptr);
+  REQUIRE(table_->gradient != nullptr);
   const auto size = static_cast<int64_t>(weights.size());
   kit::OwnedTensor<float> at({size});
   kit::OwnedTensor<float> to({size});
@@ -65,7 +63,7 @@ std::vector<float> ClosureRun::gradient(uint64_t step, const std::vector<float>&
   const quench_closure closure = {sizeof closure, this, evaluate};
   const quench_closure_args args = {sizeof args, 0, step, &at_view, &closure, &to_view};
   quench_error error{sizeof error, 0, {}};
-  const quench_status status = extension->gradient(optimizer_, &args, &error);
+  const quench_status status = table_->gradient(optimizer_, &args, &error);
   INFO(error.message);
   REQUIRE(status == QUENCH_OK);
   REQUIRE(at.values() == weights);

@@ -1,4 +1,4 @@
-// An optimizer that takes a closure (quench.optimizer.closure/1), given one that is a function of
+// An optimizer that takes a closure, given one that is a function of
 // the test's.
 #pragma once
 
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "quench/abi/extension/closure.h"
+#include "quench/abi/kind/optimizer.h"
 
 namespace quench::test {
 

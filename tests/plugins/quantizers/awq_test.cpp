@@ -4,7 +4,6 @@
 #include <set>
 
 #include "quantizers/awq/candidates.hpp"
-#include "quench/abi/extension/group_weights.h"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/block_double.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"

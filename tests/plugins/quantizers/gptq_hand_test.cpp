@@ -15,7 +15,7 @@ void set_hessian(QuantizerBench& bench, const Matrix& h) {
   gram.values() = h.values;
   const quench_tensor view = gram.view();
   quench_error error{sizeof error, 0, {}};
-  kit::check(bench.gram().set(bench.quantizer(), bench.state(), &view, 2, &error), error);
+  kit::check(bench.gram().gram_set(bench.quantizer(), bench.state(), &view, 2, &error), error);
 }
 
 std::vector<int> codes_of(const Quantized& result) {

@@ -237,7 +237,7 @@ TEST_CASE("gptq: damping fails over freshly or cumulatively", "[quantizers][gptq
         R"({"damp":0.01,"damp_increment":0.01,"group_size":-1,"damp_retry":")" + how + "\"}", 2);
     const quench_tensor view = gram.view();
     quench_error error{sizeof error, 0, {}};
-    kit::check(bench.gram().set(bench.quantizer(), bench.state(), &view, 2, &error), error);
+    kit::check(bench.gram().gram_set(bench.quantizer(), bench.state(), &view, 2, &error), error);
     return bench.quantize(matrix({{1, 2}})).numbers.at("retries");
   };
   CHECK(retries("fresh") == 5);       // 0.06

@@ -3,7 +3,6 @@
 #include <deque>
 #include <stdexcept>
 
-#include "quench/abi/extension/group_weights.h"
 #include "quench/kit/error.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -155,9 +154,7 @@ quench_status QuantizerBench::observe_both(const Matrix& x, const Matrix& float_
 }
 
 std::string QuantizerBench::prepare(const std::vector<Matrix>& weights, bool float64) {
-  const auto* extension = static_cast<const quench_quantizer_group_weights*>(
-      table_->extension(quantizer_, QUENCH_QUANTIZER_GROUP_WEIGHTS));
-  if (extension == nullptr) {
+  if (table_->prepare == nullptr) {
     throw std::runtime_error("this quantizer does not want the weights of a group");
   }
   std::deque<kit::OwnedTensor<float>> narrow;
@@ -171,7 +168,7 @@ std::string QuantizerBench::prepare(const std::vector<Matrix>& weights, bool flo
   const quench_group_weights_args args{sizeof args, 0, static_cast<uint32_t>(views.size()),
                                        views.data(), nullptr};
   quench_error error{sizeof error, 0, {}};
-  return extension->prepare(quantizer_, state_, &args, &error) == QUENCH_OK ? "" : error.message;
+  return table_->prepare(quantizer_, state_, &args, &error) == QUENCH_OK ? "" : error.message;
 }
 
 Quantized QuantizerBench::quantize(const Matrix& weight, uint32_t linear, bool float64) {
@@ -188,9 +185,7 @@ Quantized QuantizerBench::quantize_on(const QuantizerBench& other, const Matrix&
 }
 
 bool QuantizerBench::accepts_groups_of(const QuantizerBench& other) const {
-  const auto* shared = static_cast<const quench_quantizer_shared_state*>(
-      table_->extension(quantizer_, QUENCH_QUANTIZER_SHARED_STATE));
-  return shared != nullptr && shared->accepts(quantizer_, other.quantizer_) == 1;
+  return table_->accepts != nullptr && table_->accepts(quantizer_, other.quantizer_) == 1;
 }
 
 Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Matrix& weight,
@@ -223,12 +218,11 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   return result;
 }
 
-const quench_quantizer_gram& QuantizerBench::gram() const {
-  const void* table = table_->extension(quantizer_, QUENCH_QUANTIZER_GRAM);
-  if (table == nullptr) {
-    throw std::runtime_error("this quantizer has no gram extension");
+const quench_quantizer_table& QuantizerBench::gram() const {
+  if (table_->gram_get == nullptr) {
+    throw std::runtime_error("this quantizer keeps no Gram matrix");
   }
-  return *static_cast<const quench_quantizer_gram*>(table);
+  return *table_;
 }
 
 }  // namespace quench::test

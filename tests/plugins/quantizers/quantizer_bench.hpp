@@ -55,7 +55,7 @@ class QuantizerBench {
   quench_status observe(const Matrix& x, bool float64 = false);
   // With the same rows of the float model beside them.
   quench_status observe_both(const Matrix& x, const Matrix& float_x);
-  // Hands over all weights of the group (extension/group_weights.h); returns the error, or "".
+  // Hands over all weights of the group (`prepare`); returns the error, or "".
   std::string prepare(const std::vector<Matrix>& weights, bool float64 = false);
   Quantized quantize(const Matrix& weight, uint32_t linear = 0, bool float64 = false);
   // The same without codes, as the host asks where the weight stays on a device.
@@ -64,7 +64,8 @@ class QuantizerBench {
   Quantized quantize_on(const QuantizerBench& other, const Matrix& weight);
   bool accepts_groups_of(const QuantizerBench& other) const;
   uint32_t needs() const { return table_->needs(quantizer_); }
-  const quench_quantizer_gram& gram() const;
+  // Throws if the quantizer keeps no Gram matrix.
+  const quench_quantizer_table& gram() const;
   quench_quantizer* quantizer() const { return quantizer_; }
   quench_quantizer_state* state() const { return state_; }
   const std::string& error() const { return error_; }

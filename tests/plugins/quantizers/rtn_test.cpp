@@ -109,7 +109,8 @@ TEST_CASE("rtn lets the host ask for the output error", "[quantizers][rtn]") {
 
   quench_tensor gram{};
   double rows = 0;
-  REQUIRE(bench.gram().get(bench.quantizer(), bench.state(), &gram, &rows, &error) == QUENCH_OK);
+  REQUIRE(bench.gram().gram_get(bench.quantizer(), bench.state(), &gram, &rows, &error) ==
+          QUENCH_OK);
   CHECK(rows == 2);
   CHECK(kit::to_doubles(gram, "gram") == std::vector<double>{10, 14, 14, 20});
 }

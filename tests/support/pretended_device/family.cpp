@@ -11,8 +11,6 @@
 
 #include "quench/abi/extension/device_memory.h"
 #include "quench/abi/extension/gradients.h"
-#include "quench/abi/extension/shared_weights.h"
-#include "quench/abi/extension/vectors.h"
 #include "quench/kit/model.hpp"
 #include "tests/support/pretended_device/memory.h"
 

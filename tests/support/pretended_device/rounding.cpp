@@ -4,13 +4,11 @@
 // pass over the float model, and get the weights of a group beforehand.
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "quench/abi/extension/group_weights.h"
 #include "quench/kit/quantizer.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/pretended_device/memory.h"
@@ -74,12 +72,7 @@ class Rounding final : public kit::Quantizer {
     return std::make_unique<PreparedGroup>();
   }
   bool accepts_groups_of(const kit::Quantizer&) const override { return params_.float_rows; }
-  const void* extension(const char* id) const override {
-    static constexpr quench_quantizer_group_weights kTable = {
-        sizeof(quench_quantizer_group_weights), prepare};
-    return params_.float_rows && std::strcmp(id, QUENCH_QUANTIZER_GROUP_WEIGHTS) == 0 ? &kTable
-                                                                                      : nullptr;
-  }
+  static void add_functions(quench_quantizer_table& table) { table.prepare = prepare; }
   void quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                 kit::QuantizeSink& sink) override {
     if (params_.op) {

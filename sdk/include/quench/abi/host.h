@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-typedef struct quench_host {
+typedef struct quench_host { /*: entry */
   uint32_t struct_size;
   uint32_t abi_minor;
   void* context;
@@ -46,7 +46,7 @@ typedef struct quench_progress {
 } quench_progress;
 
 #define QUENCH_SERVICE_CANCEL "quench.cancel/1"
-typedef struct quench_cancel {
+typedef struct quench_cancel { /*: local a flag in shared memory */
   uint32_t struct_size;
   /* Non-zero once the user or the cluster has asked to stop. A call that can take longer than half
    * a second polls it, which is a sign of life, and then returns QUENCH_CANCELLED. [thread-safe] */
@@ -55,7 +55,7 @@ typedef struct quench_cancel {
 
 /* ---- quench.memory/1 ------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_MEMORY "quench.memory/1"
-typedef struct quench_memory {
+typedef struct quench_memory { /*: local memory of the process itself */
   uint32_t struct_size;
   /* Allocates host memory, 64-byte aligned and uninitialized; NULL if there is none left. Memory
    * that a plugin shows to the host (weights above all) must come from here. [thread-safe] */
@@ -66,7 +66,7 @@ typedef struct quench_memory {
 
 /* ---- quench.random/1 ------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_RANDOM "quench.random/1"
-typedef struct quench_random {
+typedef struct quench_random { /*: local computed in the process itself, from the seed of the run */
   uint32_t struct_size;
   /* The only source of randomness: Philox4x32-10 (Salmon et al. 2011), keyed by the run's seed, the
    * module's id and `stream` (such as a layer's name). Fills `values` with numbers counter ..
@@ -78,7 +78,7 @@ typedef struct quench_random {
 
 /* ---- quench.tasks/1 -------------------------------------------------------------------------- */
 #define QUENCH_SERVICE_TASKS "quench.tasks/1"
-typedef struct quench_tasks {
+typedef struct quench_tasks { /*: local threads of the process itself: functions cannot cross */
   uint32_t struct_size;
   /* Returns the number of threads that this run may use. */
   uint32_t (*threads)(const quench_host* host) QUENCH_NOEXCEPT;
@@ -99,7 +99,7 @@ typedef struct quench_tasks {
 #define QUENCH_INSTRUCTIONS_AVX2 1     /* AVX2 and FMA */
 #define QUENCH_INSTRUCTIONS_AVX512 2   /* AVX-512 F, BW, DQ and VL */
 
-typedef struct quench_processor {
+typedef struct quench_processor { /*: local said at the start */
   uint32_t struct_size;
   /* Returns the widest instruction set for kernels chosen at run time, QUENCH_INSTRUCTIONS_*: that
    * of the processor, or less if the user sets QUENCH_ISA. It is part of every record's key, so
@@ -108,9 +108,9 @@ typedef struct quench_processor {
   int32_t (*instructions)(const quench_host* host) QUENCH_NOEXCEPT;
 } quench_processor;
 
-/* ---- quench.json/1 --------------------------------------------------------------------------- */
-#define QUENCH_SERVICE_JSON "quench.json/1"
-#define QUENCH_JSON_ABSENT 0
+/* ---- quench.json/2 --------------------------------------------------------------------------- */
+#define QUENCH_SERVICE_JSON "quench.json/2"
+#define QUENCH_JSON_ABSENT 0 /* the type of no value */
 #define QUENCH_JSON_NULL 1
 #define QUENCH_JSON_BOOLEAN 2
 #define QUENCH_JSON_INTEGER 3 /* written without fraction or exponent, fits int64 */
@@ -119,35 +119,62 @@ typedef struct quench_processor {
 #define QUENCH_JSON_ARRAY 6
 #define QUENCH_JSON_OBJECT 7
 
-/* A parsed document. JSON pointers (RFC 6901) name the values in it: "" is the root. */
+/* A parsed document, a tree of values. Both are read-only and may be read on all threads. */
 typedef struct quench_json_document quench_json_document;
+/* One value of a document; valid until the document is released. */
+typedef struct quench_json_value quench_json_value;
 
-typedef struct quench_json {
+typedef struct quench_json { /*: local parsed in the process itself */
   uint32_t struct_size;
-  /* Parses `text`; checks depth, size and duplicate keys. The caller releases the document.
-   * [thread-safe] */
-  quench_status (*parse)(const quench_host* host, const char* text, uint64_t bytes,
-                         quench_json_document** document, quench_error* error) QUENCH_NOEXCEPT;
+  /* Parses `text`; checks depth, size and duplicate keys. `name` stands for the text in messages,
+   * which begin with it. The caller releases the document. [thread-safe] */
+  quench_status (*parse)(const quench_host* host, const char* name, const char* text,
+                         uint64_t bytes, quench_json_document** document,
+                         quench_error* error) QUENCH_NOEXCEPT;
   void (*release)(quench_json_document* document) QUENCH_NOEXCEPT;
-  /* Returns QUENCH_JSON_*; ABSENT if nothing is there. [thread-safe, as all below] */
-  int32_t (*type)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* Returns the value; NOT_FOUND if it is absent, INVALID_ARGUMENT if it has another type (an
-   * integer is also a number). */
-  quench_status (*boolean)(const quench_json_document* document, const char* pointer,
-                           int32_t* value, quench_error* error) QUENCH_NOEXCEPT;
-  quench_status (*integer)(const quench_json_document* document, const char* pointer,
-                           int64_t* value, quench_error* error) QUENCH_NOEXCEPT;
-  quench_status (*number)(const quench_json_document* document, const char* pointer, double* value,
-                          quench_error* error) QUENCH_NOEXCEPT;
-  /* `text` is NUL-terminated UTF-8, valid until the document is released. */
-  quench_status (*string)(const quench_json_document* document, const char* pointer,
-                          const char** text, uint64_t* bytes, quench_error* error) QUENCH_NOEXCEPT;
-  /* Returns the number of array elements or object members; 0 for other types. */
-  uint64_t (*size)(const quench_json_document* document, const char* pointer) QUENCH_NOEXCEPT;
-  /* Returns the key of an object's member `index` or NULL; valid until the document is released. */
-  const char* (*key)(const quench_json_document* document, const char* pointer,
-                     uint64_t index) QUENCH_NOEXCEPT;
+  const quench_json_value* (*root)(const quench_json_document* document) QUENCH_NOEXCEPT;
+  /* QUENCH_JSON_*, never ABSENT. */
+  int32_t (*type)(const quench_json_value* value) QUENCH_NOEXCEPT;
+  /* Elements of an array or members of an object; 0 for all else. */
+  uint64_t (*size)(const quench_json_value* value) QUENCH_NOEXCEPT;
+  /* The member of an object called `key`, or NULL; NULL where `value` is no object. */
+  const quench_json_value* (*member)(const quench_json_value* value, const char* key,
+                                     uint64_t key_bytes) QUENCH_NOEXCEPT;
+  /* Element `index` of an array, or NULL; NULL where `value` is no array. */
+  const quench_json_value* (*element)(const quench_json_value* value,
+                                      uint64_t index) QUENCH_NOEXCEPT;
+  /* Calls take(user, key, value) for every member of an object, each key once, always in the same
+   * order. Ends with the first status that is not QUENCH_OK, and returns it. */
+  quench_status (*each_member)(const quench_json_value* value,
+                               quench_status (*take)(void* user, const char* key,
+                                                     uint64_t key_bytes,
+                                                     const quench_json_value* member)
+                                   QUENCH_NOEXCEPT,
+                               void* user) QUENCH_NOEXCEPT;
+  /* The value, or INVALID_ARGUMENT for one of another type (an integer is a number). */
+  quench_status (*boolean)(const quench_json_value* value, int32_t* out) QUENCH_NOEXCEPT;
+  quench_status (*integer)(const quench_json_value* value, int64_t* out) QUENCH_NOEXCEPT;
+  quench_status (*number)(const quench_json_value* value, double* out) QUENCH_NOEXCEPT;
+  /* `text` is NUL-terminated UTF-8, valid as long as the value. */
+  quench_status (*string)(const quench_json_value* value, const char** text,
+                          uint64_t* bytes) QUENCH_NOEXCEPT;
 } quench_json;
+
+/* ---- quench.journal/1 ------------------------------------------------------------------------ */
+#define QUENCH_SERVICE_JOURNAL "quench.journal/1"
+/* For evaluations that consist of many equal pieces (the points of a landscape). It keeps finished
+ * pieces, so that an interrupted evaluation continues where it stopped.
+ *
+ * The journal of the current evaluation: of this model, this data and these parameters, in any
+ * process. A host may offer the service and keep nothing. */
+typedef struct quench_journal {
+  uint32_t struct_size;
+  /* Returns the value of piece `index`, bit for bit; NOT_FOUND if there is none. [thread-safe] */
+  quench_status (*get)(const quench_host* host, uint64_t index, double* value) QUENCH_NOEXCEPT;
+  /* Keeps the value of piece `index`. If that fails, the piece is computed again. [thread-safe]
+   */
+  void (*put)(const quench_host* host, uint64_t index, double value) QUENCH_NOEXCEPT;
+} quench_journal;
 
 #ifdef __cplusplus
 }

@@ -5,9 +5,9 @@
  *
  * Every struct except the views begins with `struct_size`, the number of bytes its writer knows. A
  * reader checks that a field lies within it, never that the size is equal, and steps through an
- * array of structs by the writer's size. These functions may be NULL: `extension` of any kind;
- * `allocate`, `release` and `copy` of a model (together); `needs` of a metric; `evaluation_weights`
- * of an optimizer; `view` of a source; `shutdown` of a module.
+ * array of structs by the writer's size. A function may be NULL where its header says so:
+ * those after "Optional" in the table of a kind. Those that a comment calls a group are there
+ * together or not at all.
  *
  * Static constructors do nothing. `init` takes well under a second, starts no thread, and opens no
  * device and no connection. The host loads a module that it does not know yet in a child process
@@ -25,7 +25,7 @@ extern "C" {
 #endif
 
 /* One plugin of one kind. All of it is constant for the life of the process. */
-typedef struct quench_item {
+typedef struct quench_item { /*: entry */
   uint32_t struct_size;
   uint32_t flags;        /* 0; a reader refuses unknown bits */
   const char* kind;      /* QUENCH_KIND_* of kind/<kind>.h: "model", "quantizer", "transform",
@@ -47,7 +47,7 @@ typedef struct quench_item {
   const char* model_types;
 } quench_item;
 
-typedef struct quench_module {
+typedef struct quench_module { /*: entry */
   uint32_t struct_size;
   uint32_t abi_major;
   uint32_t abi_minor;

@@ -24,7 +24,7 @@ extern "C" {
 #define QUENCH_PARAMETER_CORPUS 9 /* name of a corpus, opened and tokenized: kind/metric.h */
 #define QUENCH_PARAMETER_PATH 10  /* a file or folder, relative to the manifest's folder */
 
-typedef struct quench_parameter {
+typedef struct quench_parameter { /*: entry */
   uint32_t struct_size;
   int32_t type;             /* QUENCH_PARAMETER_* */
   const char* name;         /* snake_case key in the manifest */

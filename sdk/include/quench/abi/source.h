@@ -17,7 +17,7 @@ typedef struct quench_tensor_info {
   const char* name; /* as in the file; valid as long as the source */
   quench_dtype dtype;
   int32_t dimensions;
-  const int64_t* shape; /* [dimensions]; valid as long as the source */
+  const int64_t* shape /*: [dimensions] */; /* valid as long as the source */
   /* Index of an earlier tensor that shares exactly the same storage (tied weights), or this
    * tensor's own index. */
   uint64_t shared_with;
@@ -31,6 +31,7 @@ typedef struct quench_source {
   uint64_t (*count)(const struct quench_source* source) QUENCH_NOEXCEPT;
 
   /* Fills `info` for tensor `index`. INVALID_ARGUMENT if it is out of range. [thread-safe] */
+  /*: life object */
   quench_status (*info)(const struct quench_source* source, uint64_t index,
                         quench_tensor_info* info, quench_error* error) QUENCH_NOEXCEPT;
 
@@ -42,10 +43,13 @@ typedef struct quench_source {
    * `destination` (host memory, the tensor's own dtype). DATA_LOSS if the file has become shorter
    * or has changed. [thread-safe] */
   quench_status (*read)(const struct quench_source* source, uint64_t index, uint64_t first,
-                        uint64_t elements, void* destination, quench_error* error) QUENCH_NOEXCEPT;
+                        uint64_t elements,
+                        void* destination /*: is out elements[elements of index] */,
+                        quench_error* error) QUENCH_NOEXCEPT;
 
   /* Gives a read-only view without a copy, valid as long as the source. UNSUPPORTED if there is
    * none; use `read` then. May be NULL. [thread-safe] */
+  /*: optional */
   quench_status (*view)(const struct quench_source* source, uint64_t index, quench_tensor* view,
                         quench_error* error) QUENCH_NOEXCEPT;
 } quench_source;

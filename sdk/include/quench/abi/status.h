@@ -19,7 +19,7 @@ extern "C" {
 /* ABI 0.x: host and plugin must be built for the same minor version. From 1.0 on, a host accepts
  * every module of its major version whose `min_host_minor` it reaches. */
 #define QUENCH_ABI_MAJOR 0
-#define QUENCH_ABI_MINOR 3
+#define QUENCH_ABI_MINOR 4
 
 typedef int32_t quench_status;
 

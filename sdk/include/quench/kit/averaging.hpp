@@ -2,12 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <span>
+#include <type_traits>
 #include <vector>
 
-#include "quench/abi/extension/averaging_sums.h"
 #include "quench/abi/kind/averaging.h"
 #include "quench/kit/module.hpp"
 
@@ -24,11 +23,10 @@ class Averaging {
   virtual void begin(std::span<const quench_averaging_member> members) = 0;
   virtual void accumulate(uint64_t member, std::span<const double> values) = 0;
   virtual void finish(std::span<double> values) = 0;
-  virtual const void* extension(const char*) const { return nullptr; }
 };
 
-// A second base class for schemes that export and restore the sums of a chunk between two members
-// (quench.averaging.sums/1), so that an interrupted training continues its averages.
+// A second base class for schemes that export and restore the sums of a chunk between two members,
+// so that an interrupted training continues its averages.
 class ResumableSums {
  public:
   virtual ~ResumableSums() = default;
@@ -51,7 +49,6 @@ class SearchingAveraging : public Averaging {
   // Like begin; no weight is 0.
   virtual void begin_weighted(std::span<const quench_averaging_member> members,
                               std::span<const double> weights) = 0;
-  const void* extension(const char* id) const override;
 };
 
 namespace detail {
@@ -137,7 +134,7 @@ inline quench_status get_sums(const quench_averaging* averaging, double* values,
                               quench_error* error) noexcept {
   return guard(error, [&] {
     const std::span<const double> sums = resumable(averaging).sums();
-    expects(sums.size() == count, "get: wanted the count that size returned");
+    expects(sums.size() == count, "sums_get: wanted the count that sums_size returned");
     std::copy(sums.begin(), sums.end(), values);
   });
 }
@@ -147,32 +144,33 @@ inline quench_status set_sums(quench_averaging* averaging, uint64_t members, uin
     dynamic_cast<ResumableSums&>(self(averaging)).resume(members, chunk, {values, count});
   });
 }
-inline const void* averaging_extension(const quench_averaging* averaging, const char* id) noexcept {
-  static constexpr quench_averaging_sums kSums = {sizeof(quench_averaging_sums), size_of_sums,
-                                                  get_sums, set_sums};
-  const auto& scheme = *reinterpret_cast<const Averaging*>(averaging);
-  const bool asks_sums = std::strcmp(id, QUENCH_AVERAGING_SUMS) == 0;
-  return asks_sums && dynamic_cast<const ResumableSums*>(&scheme) != nullptr ? &kSums
-                                                                             : scheme.extension(id);
-}
 
 }  // namespace detail
-
-inline const void* SearchingAveraging::extension(const char* id) const {
-  static constexpr quench_averaging_search kSearch = {
-      sizeof(quench_averaging_search), detail::search_members, detail::begin_weighted_average};
-  return std::strcmp(id, QUENCH_AVERAGING_SEARCH) == 0 ? &kSearch : nullptr;
-}
 
 // Makes the item of an averaging class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item averaging(const About& about) {
-  static constexpr quench_averaging_table kTable = {
-      sizeof(quench_averaging_table), detail::create_averaging<Plugin>,
-      detail::destroy_averaging,      detail::averaging_needs,
-      detail::select_members,         detail::begin_average,
-      detail::accumulate_chunk,       detail::finish_chunk,
-      detail::averaging_extension};
+  static const quench_averaging_table kTable = [] {
+    quench_averaging_table table{};
+    table.struct_size = sizeof table;
+    table.create = detail::create_averaging<Plugin>;
+    table.destroy = detail::destroy_averaging;
+    table.needs = detail::averaging_needs;
+    table.select = detail::select_members;
+    table.begin = detail::begin_average;
+    table.accumulate = detail::accumulate_chunk;
+    table.finish = detail::finish_chunk;
+    if (std::is_base_of_v<SearchingAveraging, Plugin>) {
+      table.search = detail::search_members;
+      table.begin_weighted = detail::begin_weighted_average;
+    }
+    if (std::is_base_of_v<ResumableSums, Plugin>) {
+      table.sums_size = detail::size_of_sums;
+      table.sums_get = detail::get_sums;
+      table.sums_set = detail::set_sums;
+    }
+    return table;
+  }();
   return make_item<typename Plugin::Params>(QUENCH_KIND_AVERAGING, about, &kTable);
 }
 

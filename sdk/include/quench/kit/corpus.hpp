@@ -49,9 +49,6 @@ inline quench_status corpus_fingerprint(quench_corpus* corpus, char hex[65],
     std::memcpy(hex, text.c_str(), 65);
   });
 }
-inline const void* corpus_extension(const quench_corpus*, const char*) noexcept {
-  return nullptr;
-}
 
 }  // namespace detail
 
@@ -59,9 +56,9 @@ inline const void* corpus_extension(const quench_corpus*, const char*) noexcept 
 // opens the corpus.
 template <typename Plugin>
 quench_item corpus(const About& about) {
-  static constexpr quench_corpus_table kTable = {
-      sizeof(quench_corpus_table), detail::open_corpus<Plugin>, detail::close_corpus,
-      detail::next_document,       detail::corpus_fingerprint,  detail::corpus_extension};
+  static constexpr quench_corpus_table kTable = {sizeof(quench_corpus_table),
+                                                 detail::open_corpus<Plugin>, detail::close_corpus,
+                                                 detail::next_document, detail::corpus_fingerprint};
   return make_item<typename Plugin::Params>(QUENCH_KIND_CORPUS, about, &kTable);
 }
 

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -120,70 +119,5 @@ inline std::vector<uint64_t> random_uniform(const std::string& stream, uint64_t 
   table->uniform(current_host, stream.c_str(), counter, count, values.data());
   return values;
 }
-
-// A parsed JSON document. JSON pointers name its values: "/rope_scaling/factor".
-class Json {
- public:
-  Json(const char* text, uint64_t bytes) : table_(service<quench_json>(QUENCH_SERVICE_JSON)) {
-    if (table_ == nullptr) {
-      throw Error(QUENCH_FAILED_PRECONDITION, "the host has no " QUENCH_SERVICE_JSON);
-    }
-    quench_json_document* document = nullptr;
-    quench_error error{sizeof error, 0, {}};
-    check(table_->parse(current_host, text, bytes, &document, &error), error);
-    document_ = {document, table_->release};
-  }
-
-  int32_t type(const std::string& at) const { return table_->type(document_.get(), at.c_str()); }
-  bool has(const std::string& at) const {
-    const int32_t found = type(at);
-    return found != QUENCH_JSON_ABSENT && found != QUENCH_JSON_NULL;
-  }
-  int64_t integer(const std::string& at) const { return get<int64_t>(at, table_->integer); }
-  double number(const std::string& at) const { return get<double>(at, table_->number); }
-  bool boolean(const std::string& at) const { return get<int32_t>(at, table_->boolean) != 0; }
-  std::string string(const std::string& at) const {
-    const char* text = nullptr;
-    uint64_t bytes = 0;
-    quench_error error{sizeof error, 0, {}};
-    check(table_->string(document_.get(), at.c_str(), &text, &bytes, &error), error);
-    return {text, bytes};
-  }
-  int64_t integer_or(const std::string& at, int64_t otherwise) const {
-    return has(at) ? integer(at) : otherwise;
-  }
-  double number_or(const std::string& at, double otherwise) const {
-    return has(at) ? number(at) : otherwise;
-  }
-  bool boolean_or(const std::string& at, bool otherwise) const {
-    return has(at) ? boolean(at) : otherwise;
-  }
-  std::string string_or(const std::string& at, const std::string& otherwise) const {
-    return has(at) ? string(at) : otherwise;
-  }
-  uint64_t size(const std::string& at) const { return table_->size(document_.get(), at.c_str()); }
-  std::vector<std::string> keys(const std::string& at) const {
-    std::vector<std::string> found;
-    if (type(at) == QUENCH_JSON_OBJECT) {
-      for (uint64_t i = 0; i < size(at); ++i) {
-        found.emplace_back(table_->key(document_.get(), at.c_str(), i));
-      }
-    }
-    return found;
-  }
-
- private:
-  template <typename T, typename Function>
-  T get(const std::string& at, Function function) const {
-    T value{};
-    quench_error error{sizeof error, 0, {}};
-    check(function(document_.get(), at.c_str(), &value, &error), error);
-    return value;
-  }
-
-  const quench_json* table_;
-  std::unique_ptr<quench_json_document, void (*)(quench_json_document*) noexcept> document_{
-      nullptr, nullptr};
-};
 
 }  // namespace quench::kit

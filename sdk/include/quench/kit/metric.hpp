@@ -1,15 +1,12 @@
 // A metric as a C++ class. Derive Metric, end with QUENCH_MODULE.
 #pragma once
 
-#include <cstring>
 #include <limits>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
-#include "quench/abi/extension/metric_fits.h"
-#include "quench/abi/extension/metric_memory.h"
 #include "quench/abi/kind/metric.h"
 #include "quench/kit/module.hpp"
 
@@ -93,10 +90,9 @@ class Metric {
  public:
   virtual ~Metric() = default;
   virtual void evaluate(const Evaluation& evaluation, MetricSink& sink) = 0;
-  virtual const void* extension(const char*) const { return nullptr; }
   virtual uint32_t needs() const { return 0; }  // QUENCH_METRIC_NEEDS_*
-  // Bytes that `evaluate` holds at its peak besides the model (quench.metric.memory/1). Override
-  // this or memory_on_device.
+  // Bytes that `evaluate` holds at its peak besides the model. A class that needs any
+  // overrides this or memory_on_device.
   virtual uint64_t memory(const quench_model_table& table, const quench_model* model) const {
     const PlacedMemory placed = memory_on_device(table, model, false);
     return placed.device + placed.host;
@@ -106,7 +102,7 @@ class Metric {
                                         bool /*vectors_there*/) const {
     return {};
   }
-  // Throws INVALID_ARGUMENT for a model that `evaluate` would fail on (quench.metric.fits/1).
+  // Throws INVALID_ARGUMENT for a model that `evaluate` would fail on.
   virtual void fits(const quench_model_info&) const {}
 };
 
@@ -168,25 +164,6 @@ inline quench_status check_fit(const quench_metric* metric, const quench_model_t
     reinterpret_cast<const Metric*>(metric)->fits(info);
   });
 }
-template <typename Plugin>
-const void* metric_extension(const quench_metric* metric, const char* id) noexcept {
-  constexpr bool kPlaces =
-      !std::is_same_v<decltype(&Plugin::memory_on_device), decltype(&Metric::memory_on_device)>;
-  constexpr bool kPredicts =
-      kPlaces || !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>;
-  static constexpr quench_metric_memory kMemory = {sizeof(quench_metric_memory), predict_memory,
-                                                   kPlaces ? predict_memory_on_device : nullptr};
-  if (kPredicts && std::strcmp(id, QUENCH_METRIC_MEMORY) == 0) {
-    return &kMemory;
-  }
-  constexpr bool kChecks = !std::is_same_v<decltype(&Plugin::fits), decltype(&Metric::fits)>;
-  static constexpr quench_metric_fits kFits = {sizeof(quench_metric_fits), check_fit};
-  if (kChecks && std::strcmp(id, QUENCH_METRIC_FITS) == 0) {
-    return &kFits;
-  }
-  return reinterpret_cast<const Metric*>(metric)->extension(id);
-}
-
 inline uint32_t metric_needs(const quench_metric* metric) noexcept {
   return reinterpret_cast<const Metric*>(metric)->needs();
 }
@@ -196,9 +173,27 @@ inline uint32_t metric_needs(const quench_metric* metric) noexcept {
 // Makes the item of a metric class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item metric(const About& about) {
-  static constexpr quench_metric_table kTable = {
-      sizeof(quench_metric_table), detail::create_metric<Plugin>,    detail::destroy_metric,
-      detail::evaluate_metric,     detail::metric_extension<Plugin>, detail::metric_needs};
+  static const quench_metric_table kTable = [] {
+    quench_metric_table table{};
+    table.struct_size = sizeof table;
+    table.create = detail::create_metric<Plugin>;
+    table.destroy = detail::destroy_metric;
+    table.evaluate = detail::evaluate_metric;
+    table.needs = detail::metric_needs;
+    if (!std::is_same_v<decltype(&Plugin::fits), decltype(&Metric::fits)>) {
+      table.fits = detail::check_fit;
+    }
+    constexpr bool kPlaces =
+        !std::is_same_v<decltype(&Plugin::memory_on_device), decltype(&Metric::memory_on_device)>;
+    if (kPlaces || !std::is_same_v<decltype(&Plugin::memory), decltype(&Metric::memory)>) {
+      table.predict_memory = detail::predict_memory;
+    }
+    if (kPlaces) {
+      table.predict_memory_on_device = detail::predict_memory_on_device;
+    }
+    detail::add_functions<Plugin>(table);
+    return table;
+  }();
   return make_item<typename Plugin::Params>(QUENCH_KIND_METRIC, about, &kTable);
 }
 

@@ -55,6 +55,18 @@ class Model {
   virtual uint64_t weight_generation(const std::string& name) const = 0;
   virtual void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                              const quench_linear_op* op) = 0;
+  // Optional: what quench_model_table says of a family that has none of it.
+  virtual uint32_t features() const { return 0; }  // QUENCH_MODEL_*
+  virtual uint32_t token_wise_from(uint32_t block) const { return this->block(block).stage_count; }
+  virtual void head_rows(const quench_tensor&, const quench_tensor&, void*) {
+    throw Error(QUENCH_UNSUPPORTED, "does not show the rows that its output head reads");
+  }
+  virtual const quench_residual_info& residual() const {
+    throw Error(QUENCH_UNSUPPORTED, "does not say where its residual stream is written and read");
+  }
+  virtual double product_rate(uint32_t /*QUENCH_LOSS_* */) {
+    throw Error(QUENCH_UNSUPPORTED, "does not measure products");
+  }
   virtual const void* extension(const char*) const { return nullptr; }
 };
 
@@ -172,6 +184,25 @@ inline quench_status model_set_linear_op(quench_model* model, uint32_t block, ui
                                          quench_error* error) noexcept {
   return guard(error, [&] { self(model).set_linear_op(block, group, linear, op); });
 }
+inline uint32_t model_features(const quench_model* model) noexcept {
+  return self(model).features();
+}
+inline uint32_t model_token_wise_from(const quench_model* model, uint32_t block) noexcept {
+  return self(model).token_wise_from(block);
+}
+inline quench_status model_head_rows(quench_model* model, const quench_tensor* h,
+                                     const quench_tensor* x, void* stream,
+                                     quench_error* error) noexcept {
+  return guard(error, [&] { self(model).head_rows(*h, *x, stream); });
+}
+inline quench_status model_residual(const quench_model* model, const quench_residual_info** info,
+                                    quench_error* error) noexcept {
+  return guard(error, [&] { *info = &self(model).residual(); });
+}
+inline quench_status model_product_rate(quench_model* model, uint32_t flags, double* rate,
+                                        quench_error* error) noexcept {
+  return guard(error, [&] { *rate = self(model).product_rate(flags); });
+}
 inline const void* model_extension(const quench_model* model, const char* id) noexcept {
   return self(model).extension(id);
 }
@@ -192,27 +223,37 @@ constexpr bool has_device_memory() {
 // Makes the item of a model family.
 template <typename Family>
 quench_item model(const About& about) {
-  constexpr bool kDevice = detail::has_device_memory<Family>();
-  static constexpr quench_model_table kTable = {sizeof(quench_model_table),
-                                                detail::probe_model<Family>,
-                                                detail::open_model<Family>,
-                                                detail::close_model,
-                                                detail::model_info,
-                                                detail::model_parameters,
-                                                detail::model_block,
-                                                detail::model_carry,
-                                                kDevice ? detail::model_allocate : nullptr,
-                                                kDevice ? detail::model_release : nullptr,
-                                                kDevice ? detail::model_copy : nullptr,
-                                                detail::model_embed,
-                                                detail::model_stage,
-                                                detail::model_token_nll,
-                                                detail::model_logits,
-                                                detail::model_weight_get,
-                                                detail::model_weight_set,
-                                                detail::model_weight_generation,
-                                                detail::model_set_linear_op,
-                                                detail::model_extension};
+  static const quench_model_table kTable = [] {
+    quench_model_table table{};
+    table.struct_size = sizeof table;
+    table.probe = detail::probe_model<Family>;
+    table.open = detail::open_model<Family>;
+    table.close = detail::close_model;
+    table.info = detail::model_info;
+    table.parameters = detail::model_parameters;
+    table.block = detail::model_block;
+    table.carry = detail::model_carry;
+    table.embed = detail::model_embed;
+    table.stage = detail::model_stage;
+    table.token_nll = detail::model_token_nll;
+    table.logits = detail::model_logits;
+    table.weight_get = detail::model_weight_get;
+    table.weight_set = detail::model_weight_set;
+    table.weight_generation = detail::model_weight_generation;
+    table.set_linear_op = detail::model_set_linear_op;
+    if (detail::has_device_memory<Family>()) {
+      table.allocate = detail::model_allocate;
+      table.release = detail::model_release;
+      table.copy = detail::model_copy;
+    }
+    table.features = detail::model_features;
+    table.token_wise_from = detail::model_token_wise_from;
+    table.head_rows = detail::model_head_rows;
+    table.residual = detail::model_residual;
+    table.product_rate = detail::model_product_rate;
+    table.extension = detail::model_extension;
+    return table;
+  }();
   return make_item<typename Family::Params>(QUENCH_KIND_MODEL, about, &kTable);
 }
 

@@ -43,6 +43,18 @@ quench_item make_item(const char* kind, const About& about, const void* table) {
           about.model_types};
 }
 
+namespace detail {
+
+// Adds the optional functions that a class has besides the methods of its kind.
+template <typename Plugin, typename Table>
+void add_functions([[maybe_unused]] Table& table) {
+  if constexpr (requires { Plugin::add_functions(table); }) {
+    Plugin::add_functions(table);
+  }
+}
+
+}  // namespace detail
+
 // The module of a plugin library; there is one per shared object.
 class Module {
  public:

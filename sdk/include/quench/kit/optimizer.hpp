@@ -6,8 +6,8 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <type_traits>
 
-#include "quench/abi/extension/closure.h"
 #include "quench/abi/kind/optimizer.h"
 #include "quench/kit/module.hpp"
 #include "quench/kit/tensor.hpp"
@@ -19,7 +19,7 @@ class Optimizer {
   virtual ~Optimizer() = default;
   virtual void begin(std::span<const quench_parameter_info> tensors, quench_device device) = 0;
   virtual void step(const quench_step_args& args) = 0;
-  // Override this, and set kEvaluatesOther, if evaluated weights differ from stepped weights.
+  // Override this if evaluated weights differ from stepped weights.
   virtual void evaluation_weights(uint64_t, const quench_tensor&, const quench_tensor&) {
     throw Error(QUENCH_UNSUPPORTED, "evaluated and stepped weights are the same");
   }
@@ -62,7 +62,7 @@ class Closure {
 };
 
 // A second base class for optimizers that take the gradient of a step elsewhere than at the
-// weights, or more than once (quench.optimizer.closure/1).
+// weights, or more than once.
 class ClosureGradient {
  public:
   virtual ~ClosureGradient() = default;
@@ -160,41 +160,30 @@ inline quench_status closure_gradient(quench_optimizer* optimizer, const quench_
         .gradient(args->step, weights, Closure(*args->closure, weights.size(), device), gradient);
   });
 }
-inline const void* optimizer_extension(const quench_optimizer* optimizer, const char* id) noexcept {
-  static constexpr quench_optimizer_closure kClosure = {sizeof(quench_optimizer_closure),
-                                                        closure_gradient};
-  const auto& rule = *reinterpret_cast<const Optimizer*>(optimizer);
-  const bool asks_closure = std::strcmp(id, QUENCH_OPTIMIZER_CLOSURE) == 0;
-  return asks_closure && dynamic_cast<const ClosureGradient*>(&rule) != nullptr ? &kClosure
-                                                                                : nullptr;
-}
-
-// Whether a plugin's evaluated weights differ from its stepped weights.
-template <typename Plugin>
-constexpr bool evaluates_other() {
-  if constexpr (requires { Plugin::kEvaluatesOther; }) {
-    return Plugin::kEvaluatesOther;
-  } else {
-    return false;
-  }
-}
-
 }  // namespace detail
 
 // Makes the item of an optimizer class that has a nested `Params` and a constructor from it.
 template <typename Plugin>
 quench_item optimizer(const About& about) {
-  static constexpr quench_optimizer_table kTable = {
-      sizeof(quench_optimizer_table),
-      detail::create_optimizer<Plugin>,
-      detail::destroy_optimizer,
-      detail::begin_tensors,
-      detail::step_tensor,
-      detail::evaluates_other<Plugin>() ? detail::evaluation_weights : nullptr,
-      detail::optimizer_state_info,
-      detail::optimizer_state_get,
-      detail::optimizer_state_set,
-      detail::optimizer_extension};
+  static const quench_optimizer_table kTable = [] {
+    quench_optimizer_table table{};
+    table.struct_size = sizeof table;
+    table.create = detail::create_optimizer<Plugin>;
+    table.destroy = detail::destroy_optimizer;
+    table.begin = detail::begin_tensors;
+    table.step = detail::step_tensor;
+    table.state_info = detail::optimizer_state_info;
+    table.state_get = detail::optimizer_state_get;
+    table.state_set = detail::optimizer_state_set;
+    if (!std::is_same_v<decltype(&Plugin::evaluation_weights),
+                        decltype(&Optimizer::evaluation_weights)>) {
+      table.evaluation_weights = detail::evaluation_weights;
+    }
+    if (std::is_base_of_v<ClosureGradient, Plugin>) {
+      table.gradient = detail::closure_gradient;
+    }
+    return table;
+  }();
   return make_item<typename Plugin::Params>(QUENCH_KIND_OPTIMIZER, about, &kTable);
 }
 

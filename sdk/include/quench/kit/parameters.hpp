@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "quench/abi/parameter.h"
-#include "quench/kit/host.hpp"
+#include "quench/kit/json.hpp"
 
 namespace quench::kit {
 

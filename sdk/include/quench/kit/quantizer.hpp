@@ -1,7 +1,6 @@
 // A quantizer as a C++ class. Derive Quantizer, derive QuantizerGroup, end with QUENCH_MODULE.
 #pragma once
 
-#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -9,8 +8,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "quench/abi/extension/modules.h"
-#include "quench/abi/extension/quantizer_memory.h"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/kit/module.hpp"
 #include "quench/kit/tensor.hpp"
@@ -71,8 +68,7 @@ class QuantizerGroup {
   }
 };
 
-// Per-module rules in the list parameter `modules`
-// (quench.quantizer.modules/1).
+// Rules for single modules in the list parameter `modules`.
 class ModulePatterns {
  public:
   virtual ~ModulePatterns() = default;
@@ -117,14 +113,12 @@ class Quantizer {
   virtual void quantize(QuantizerGroup& group, const LinearToQuantize& linear, QuantizeSink& sink) {
     group.quantize(linear, sink);
   }
-  // Whether groups begun by `other`, an instance of the same class, also serve this instance
-  // (quench.quantizer.shared_state/1).
+  // Whether groups begun by `other`, an instance of the same class, also serve this instance.
   virtual bool accepts_groups_of(const Quantizer&) const { return false; }
-  // The rules of the parameter `modules`; nullptr if there is no such parameter.
+  // The rules of the parameter `modules`; a class that has it overrides this.
   virtual const ModulePatterns* module_patterns() const { return nullptr; }
-  // What a state of such a group takes (quench.quantizer.memory/1, where a class overrides it).
+  // What a state of such a group takes; the host asks a class that overrides it.
   virtual GroupMemory memory(const GroupShapes&) const { return {}; }
-  virtual const void* extension(const char*) const { return nullptr; }
 };
 
 namespace detail {
@@ -209,43 +203,34 @@ inline quench_status predict_group_memory(const quench_quantizer* quantizer,
   });
 }
 
-template <typename Plugin>
-const void* quantizer_extension(const quench_quantizer* quantizer, const char* id) noexcept {
-  constexpr bool kSaysMemory =
-      !std::is_same_v<decltype(&Plugin::memory), decltype(&Quantizer::memory)>;
-  static constexpr quench_quantizer_memory kMemory = {sizeof(quench_quantizer_memory),
-                                                      predict_group_memory};
-  if (kSaysMemory && std::strcmp(id, QUENCH_QUANTIZER_MEMORY) == 0) {
-    return &kMemory;
-  }
-  static constexpr quench_quantizer_shared_state kSharedState = {
-      sizeof(quench_quantizer_shared_state), accepts_states_of};
-  if (std::strcmp(id, QUENCH_QUANTIZER_SHARED_STATE) == 0) {
-    return &kSharedState;
-  }
-  static constexpr quench_quantizer_modules kModules = {sizeof(quench_quantizer_modules), "modules",
-                                                        rule_fits};
-  if (std::strcmp(id, QUENCH_QUANTIZER_MODULES) == 0 &&
-      reinterpret_cast<const Quantizer*>(quantizer)->module_patterns() != nullptr) {
-    return &kModules;
-  }
-  return reinterpret_cast<const Quantizer*>(quantizer)->extension(id);
-}
-
 }  // namespace detail
 
-// Makes the item of a quantizer class that has a nested `Params` and a constructor from it.
+// Makes the item of a quantizer class that has a nested `Params` and a constructor from it. A
+// static `void add_functions(quench_quantizer_table&)` of the class adds those of the optional
+// functions that have no method here.
 template <typename Plugin>
 quench_item quantizer(const About& about) {
-  static constexpr quench_quantizer_table kTable = {sizeof(quench_quantizer_table),
-                                                    detail::create_quantizer<Plugin>,
-                                                    detail::destroy_quantizer,
-                                                    detail::quantizer_needs,
-                                                    detail::begin_group,
-                                                    detail::observe_group,
-                                                    detail::quantize_linear,
-                                                    detail::end_group,
-                                                    detail::quantizer_extension<Plugin>};
+  static const quench_quantizer_table kTable = [] {
+    quench_quantizer_table table{};
+    table.struct_size = sizeof table;
+    table.create = detail::create_quantizer<Plugin>;
+    table.destroy = detail::destroy_quantizer;
+    table.needs = detail::quantizer_needs;
+    table.begin = detail::begin_group;
+    table.observe = detail::observe_group;
+    table.quantize = detail::quantize_linear;
+    table.end = detail::end_group;
+    table.accepts = detail::accepts_states_of;
+    if (!std::is_same_v<decltype(&Plugin::module_patterns),
+                        decltype(&Quantizer::module_patterns)>) {
+      table.rule_fits = detail::rule_fits;
+    }
+    if (!std::is_same_v<decltype(&Plugin::memory), decltype(&Quantizer::memory)>) {
+      table.predict_memory = detail::predict_group_memory;
+    }
+    detail::add_functions<Plugin>(table);
+    return table;
+  }();
   return make_item<typename Plugin::Params>(QUENCH_KIND_QUANTIZER, about, &kTable);
 }
 

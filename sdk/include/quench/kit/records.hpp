@@ -1,11 +1,9 @@
-// A metric that reads data with fields; see abi/extension/records.h.
+// A metric that reads data with fields; see `wants` and `take` in abi/kind/metric.h.
 #pragma once
 
-#include <cstring>
 #include <string>
 #include <string_view>
 
-#include "quench/abi/extension/records.h"
 #include "quench/kit/metric.hpp"
 
 namespace quench::kit {
@@ -60,10 +58,9 @@ class RecordMetric : public Metric {
   // False: the metric wants no more of this data set.
   virtual bool take(uint32_t data_set, std::string_view record) = 0;
 
-  const void* extension(const char* id) const override {
-    static constexpr quench_metric_records kTable = {sizeof(quench_metric_records), wants_of,
-                                                     take_of};
-    return std::strcmp(id, QUENCH_METRIC_RECORDS) == 0 ? &kTable : nullptr;
+  static void add_functions(quench_metric_table& table) {
+    table.wants = wants_of;
+    table.take = take_of;
   }
 
  private:

@@ -147,9 +147,6 @@ inline quench_status encode_texts(quench_encoder* encoder, const quench_text_bat
                                   const quench_id_sink* sink, quench_error* error) noexcept {
   return guard(error, [&] { encode_batch(self(encoder), *batch, *sink); });
 }
-inline const void* tokenizer_extension(const quench_encoder*, const char*) noexcept {
-  return nullptr;
-}
 
 }  // namespace detail
 
@@ -159,8 +156,7 @@ quench_item tokenizer(const About& about) {
   static constexpr quench_tokenizer_table kTable = {
       sizeof(quench_tokenizer_table),    detail::probe_tokenizer<Plugin>,
       detail::open_tokenizer<Plugin>,    detail::close_tokenizer,
-      detail::tokenizer_vocabulary_size, detail::encode_texts,
-      detail::tokenizer_extension};
+      detail::tokenizer_vocabulary_size, detail::encode_texts};
   return make_item<typename Plugin::Params>(QUENCH_KIND_TOKENIZER, about, &kTable);
 }
 

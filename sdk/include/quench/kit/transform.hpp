@@ -93,7 +93,6 @@ class Transform {
   // Observes rows of a group's input; only called if needs() asks for them.
   virtual void observe(const quench_group_args&, const quench_observe_args&) {}
   virtual void apply(ModelEditor& model) = 0;
-  virtual const void* extension(const char*) const { return nullptr; }
 };
 
 namespace detail {
@@ -129,9 +128,6 @@ inline quench_status apply_transform(quench_transform* transform, const quench_m
     self(transform).apply(model);
   });
 }
-inline const void* transform_extension(const quench_transform* transform, const char* id) noexcept {
-  return reinterpret_cast<const Transform*>(transform)->extension(id);
-}
 
 }  // namespace detail
 
@@ -140,8 +136,7 @@ template <typename Plugin>
 quench_item transform(const About& about) {
   static constexpr quench_transform_table kTable = {
       sizeof(quench_transform_table), detail::create_transform<Plugin>, detail::destroy_transform,
-      detail::transform_needs,        detail::observe_for_transform,    detail::apply_transform,
-      detail::transform_extension};
+      detail::transform_needs,        detail::observe_for_transform,    detail::apply_transform};
   return make_item<typename Plugin::Params>(QUENCH_KIND_TRANSFORM, about, &kTable);
 }
 

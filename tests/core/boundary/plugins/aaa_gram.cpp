@@ -1,7 +1,6 @@
 // aaa_gram: a quantizer that offers a Gram matrix and comes first in the order of ids. It tells on
 // stderr whenever an instance is made.
 #include <cstdio>
-#include <cstring>
 #include <memory>
 
 #include "quench/kit/quantizer.hpp"
@@ -19,9 +18,14 @@ class Gram final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args&) override {
     kit::fail(QUENCH_UNSUPPORTED, "quantizes nothing");
   }
-  const void* extension(const char* id) const override {
-    static const quench_quantizer_gram table = {sizeof table, nullptr, nullptr, nullptr};
-    return std::strcmp(id, QUENCH_QUANTIZER_GRAM) == 0 ? &table : nullptr;
+  static void add_functions(quench_quantizer_table& table) {
+    table.gram_get = [](quench_quantizer*, quench_quantizer_state*, quench_tensor*, double*,
+                        quench_error*) noexcept { return quench_status{QUENCH_UNSUPPORTED}; };
+    table.gram_set = [](quench_quantizer*, quench_quantizer_state*, const quench_tensor*, double,
+                        quench_error*) noexcept { return quench_status{QUENCH_UNSUPPORTED}; };
+    table.output_error = [](quench_quantizer*, quench_quantizer_state*, const quench_tensor*,
+                            const quench_tensor*, double*, double*,
+                            quench_error*) noexcept { return quench_status{QUENCH_UNSUPPORTED}; };
   }
 };
 

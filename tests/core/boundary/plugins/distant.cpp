@@ -11,7 +11,6 @@
 
 #include "quench/abi/extension/device_memory.h"
 #include "quench/abi/extension/gradients.h"
-#include "quench/abi/extension/head.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/module.h"
 #include "quench/kit/error.hpp"
@@ -216,11 +215,9 @@ quench_status set_linear_op(quench_model* model, uint32_t block, uint32_t group,
 quench_status head_rows(quench_model* model, const quench_tensor* h, const quench_tensor* x,
                         void* stream, quench_error* error) noexcept {
   return kit::guard(error, [&] {
-    const auto* own =
-        static_cast<const quench_model_head_rows*>(near.extension(model, QUENCH_MODEL_HEAD_ROWS));
     const quench_tensor from = here(*h);
     const quench_tensor to = here(*x);
-    kit::check(own->rows(model, &from, &to, stream, error), *error);
+    kit::check(near.head_rows(model, &from, &to, stream, error), *error);
   });
 }
 
@@ -261,12 +258,10 @@ void unpin_host(quench_model*, void* memory) noexcept {
 }
 
 const void* extension(const quench_model* model, const char* id) noexcept {
-  static constexpr quench_model_head_rows kHeadRows = {sizeof kHeadRows, head_rows};
   static constexpr quench_model_gradient kGradient = {sizeof kGradient, gradient};
   static constexpr quench_model_device_memory kMemory = {sizeof kMemory, available, allocate_host,
                                                          release_host,   pin_host,  unpin_host};
-  const std::pair<const char*, const void*> own[] = {{QUENCH_MODEL_HEAD_ROWS, &kHeadRows},
-                                                     {QUENCH_MODEL_GRADIENT, &kGradient},
+  const std::pair<const char*, const void*> own[] = {{QUENCH_MODEL_GRADIENT, &kGradient},
                                                      {QUENCH_MODEL_DEVICE_MEMORY, &kMemory}};
   for (const auto& [name, functions] : own) {
     if (std::strcmp(id, name) == 0) {
@@ -304,6 +299,7 @@ void load() {
   table.weight_get = weight_get;
   table.weight_set = weight_set;
   table.set_linear_op = set_linear_op;
+  table.head_rows = head_rows;
   table.extension = extension;
 }
 

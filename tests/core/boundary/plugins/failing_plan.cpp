@@ -1,5 +1,4 @@
 // failing_plan: a quantizer that halves the weights, and whose plan cannot be applied.
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -27,10 +26,9 @@ class FailingPlan final : public kit::Quantizer {
   std::unique_ptr<kit::QuantizerGroup> begin(const quench_group_args&) override {
     return std::make_unique<Group>();
   }
-  const void* extension(const char* id) const override {
-    static constexpr quench_quantizer_plan kPlan = {sizeof(quench_quantizer_plan), apply_plan,
-                                                    begin_pass};
-    return std::strcmp(id, QUENCH_QUANTIZER_PLAN) == 0 ? &kPlan : nullptr;
+  static void add_functions(quench_quantizer_table& table) {
+    table.apply_plan = apply_plan;
+    table.begin_pass = begin_pass;
   }
 
  private:

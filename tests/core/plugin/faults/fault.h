@@ -53,7 +53,7 @@ static inline quench_status fault_init(const quench_host* host, quench_error* er
 }
 
 #define FAULT_TABLE \
-  { sizeof(quench_corpus_table), fault_open, fault_close, fault_next, fault_fingerprint, 0 }
+  { sizeof(quench_corpus_table), fault_open, fault_close, fault_next, fault_fingerprint }
 #define FAULT_PARAMETER(name, type, preset, low, high, choices) \
   { sizeof(quench_parameter), type, name, preset, low, high, choices, "what it means" }
 #define FAULT_ITEM(id, count, parameters, table)                                              \

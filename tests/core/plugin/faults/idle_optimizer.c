@@ -1,9 +1,7 @@
 /* An optimizer that uses its closure as `step` says: 1 not at all, 2 with a vector that is too
  * short, 3 rightly, 4 rightly, but it returns success whatever comes. */
-#include <string.h>
-
 #include "fault.h"
-#include "quench/abi/extension/closure.h"
+#include "quench/abi/kind/optimizer.h"
 
 static quench_status idle_create(const char* json, uint64_t bytes, quench_optimizer** optimizer,
                                  quench_error* error) {
@@ -36,11 +34,6 @@ static quench_status idle_gradient(quench_optimizer* optimizer, const quench_clo
       closure->evaluate(closure->context, &weights, args->gradient, &loss, error);
   return args->step == 4 ? QUENCH_OK : status;
 }
-static const void* idle_extension(const quench_optimizer* optimizer, const char* id) {
-  static const quench_optimizer_closure closure = {sizeof closure, idle_gradient};
-  (void)optimizer;
-  return strcmp(id, QUENCH_OPTIMIZER_CLOSURE) == 0 ? &closure : 0;
-}
 
 static const quench_optimizer_table table = {.struct_size = sizeof(quench_optimizer_table),
                                              .create = idle_create,
@@ -50,7 +43,7 @@ static const quench_optimizer_table table = {.struct_size = sizeof(quench_optimi
                                              .state_info = (void*)never_called,
                                              .state_get = (void*)never_called,
                                              .state_set = (void*)never_called,
-                                             .extension = idle_extension};
+                                             .gradient = idle_gradient};
 static const quench_item item = {.struct_size = sizeof(quench_item),
                                  .kind = "optimizer",
                                  .id = "idle_optimizer",

@@ -25,7 +25,7 @@ static uint64_t vocabulary_size(const quench_encoder* encoder) {
   return 0;
 }
 static const quench_tokenizer_table table = {
-    sizeof(quench_tokenizer_table), probe, open, close, vocabulary_size, 0, 0};
+    sizeof(quench_tokenizer_table), probe, open, close, vocabulary_size, 0};
 static const quench_item item = {sizeof(quench_item),
                                  0,
                                  "tokenizer",

@@ -70,8 +70,7 @@ static const quench_tokenizer_table table = {sizeof(quench_tokenizer_table),
                                              odd_open,
                                              odd_close,
                                              odd_vocabulary_size,
-                                             odd_encode,
-                                             0};
+                                             odd_encode};
 static const quench_item item = {sizeof(quench_item),
                                  0,
                                  "tokenizer",

@@ -12,7 +12,7 @@
 
 #include "models/decoder/attention.hpp"
 #include "models/decoder/blocked_attention.hpp"
-#include "quench/abi/extension/pads.h"
+#include "quench/abi/kind/model.h"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/comparison.hpp"
 #include "tests/support/host_threads.hpp"

@@ -4,7 +4,7 @@
 #include "models/decoder/curvature.hpp"
 #include "models/decoder/decoder.hpp"
 #include "models/decoder/rms_norm.hpp"
-#include "quench/abi/extension/initialize.h"
+#include "quench/abi/kind/model.h"
 #include "quench/kit/scalar.hpp"
 #include "tests/support/test_host.hpp"
 

@@ -5,8 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "quench/abi/extension/shared_weights.h"
-#include "quench/abi/extension/vectors.h"
+#include "quench/abi/extension/gradients.h"
 #include "quench/kit/error.hpp"
 #include "quench/kit/torch.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"

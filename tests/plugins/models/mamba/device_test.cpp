@@ -10,7 +10,7 @@
 #include "models/decoder/residence.hpp"
 #include "models/mamba/composed_scan.hpp"
 #include "models/mamba/linear_recurrence.hpp"
-#include "quench/abi/extension/pads.h"
+#include "quench/abi/kind/model.h"
 #include "quench/kit/scalar.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"

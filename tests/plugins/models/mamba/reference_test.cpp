@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 
-#include "quench/abi/extension/pads.h"
+#include "quench/abi/kind/model.h"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/mamba/reference.hpp"
 

@@ -1,7 +1,7 @@
 /* Host service for methods whose objective is the output of a part of a block: scale and clip
  * search on a parent module, block-wise reconstruction, learned rounding and rotations.
  *
- * While a quantizer with QUENCH_NEEDS_BLOCK_REPLAY is in `prepare` (group_weights.h) or `quantize`,
+ * While a quantizer with QUENCH_NEEDS_BLOCK_REPLAY is in `prepare` or `quantize`,
  * the calibration batches are held at some stage of some block. From there the quantizer may run
  * the following stages any number of times, with its own weights in place of the model's: those of
  * one group, or of all linears of the block. With QUENCH_NEEDS_BLOCK_ROWS the batches are held at
@@ -45,11 +45,11 @@ typedef struct quench_replay_args {
   uint64_t batch;
   uint32_t to_stage; /* runs stages place.stage .. to_stage-1 */
   uint32_t overlay_count;
-  const quench_overlay* overlays; /* [overlay_count] */
+  const quench_overlay* overlays /*: [overlay_count] */;
   void* stream;
 } quench_replay_args;
 
-typedef struct quench_replay_gradient_args {
+typedef struct quench_replay_gradient_args { /*: local no host has the function */
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   const quench_replay_args* replay;
@@ -60,18 +60,22 @@ typedef struct quench_replay_gradient_args {
 
 typedef struct quench_block_service {
   uint32_t struct_size;
+  /*: life next */
   quench_status (*place)(const quench_host* host, quench_replay_place* place,
                          quench_error* error) QUENCH_NOEXCEPT;
   /* Runs the stages on a copy of a stored batch. `tensors` [count] are the inputs of `to_stage`, in
    * the order of carry(block, to_stage), on the model's device. The host owns them; they are valid
    * until the next replay or until the quantizer's call returns. */
+  /*: life next */
   quench_status (*replay)(const quench_host* host, const quench_replay_args* args,
-                          const quench_tensor** tensors, uint32_t* count,
+                          const quench_tensor** tensors /*: [count] */, uint32_t* count,
                           quench_error* error) QUENCH_NOEXCEPT;
   /* Copies the model's value of a parameter to `destination`: same shape, any float dtype. */
   quench_status (*weight)(const quench_host* host, const char* parameter,
-                          const quench_tensor* destination, quench_error* error) QUENCH_NOEXCEPT;
+                          const quench_tensor* destination /*: out */,
+                          quench_error* error) QUENCH_NOEXCEPT;
   /* Replays, then runs backward. NULL if the host has no gradients, as in this version. */
+  /*: local no host has it */
   quench_status (*gradient)(const quench_host* host, const quench_replay_gradient_args* args,
                             quench_error* error) QUENCH_NOEXCEPT;
 } quench_block_service;

@@ -25,8 +25,10 @@ typedef struct quench_model_device_memory {
   /* Host memory for quench_model_table.copy to and from the device (page-locked for a GPU), aligned
    * to 64 bytes, not cleared; RESOURCE_EXHAUSTED says how many bytes were wanted. The caller
    * releases it before it closes the model. [instance-serial] */
+  /*: local memory for copies to a device stays in the process of the family */
   quench_status (*allocate_host)(quench_model* model, uint64_t bytes, void** memory,
                                  quench_error* error) QUENCH_NOEXCEPT;
+  /*: local memory for copies to a device stays in the process of the family */
   void (*release_host)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
 
   /* What follows, a table whose struct_size ends before it does not have; NULL says the same. */
@@ -38,9 +40,11 @@ typedef struct quench_model_device_memory {
    * unpins it before it unmaps it, gives its pages back to the system, or closes the model. Any
    * error says that nothing has changed; the host goes on with memory that is not pinned.
    * [instance-serial] */
+  /*: optional group pin; local memory for copies to a device stays in the process of the family */
   quench_status (*pin_host)(quench_model* model, void* memory, uint64_t bytes, uint32_t flags,
                             quench_error* error) QUENCH_NOEXCEPT;
   /* The range that was pinned at `memory`. [thread-safe] */
+  /*: optional group pin; local memory for copies to a device stays in the process of the family */
   void (*unpin_host)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
 } quench_model_device_memory;
 

@@ -24,12 +24,12 @@ typedef struct quench_corpus quench_corpus;
 typedef struct quench_document {
   uint32_t struct_size;
   uint32_t flags;   /* 0 */
-  const char* text; /* UTF-8, or NULL */
+  const char* text /*: null */; /* UTF-8, or NULL */
   uint64_t text_bytes;
-  const int32_t* ids; /* token ids, or NULL */
+  const int32_t* ids /*: [id_count]; null */; /* token ids, or NULL */
   uint64_t id_count;
   /* JSON object with all fields if records were requested, or NULL */
-  const char* record;
+  const char* record /*: null */;
   uint64_t record_bytes;
   uint64_t index; /* position in the corpus, from 0, counting skipped documents */
 } quench_document;
@@ -40,15 +40,16 @@ typedef struct quench_corpus_table {
    * it. */
   quench_status (*open)(const char* parameters_json, uint64_t bytes, quench_corpus** corpus,
                         quench_error* error) QUENCH_NOEXCEPT;
+  /*: closes */
   void (*close)(quench_corpus* corpus) QUENCH_NOEXCEPT;
   /* Returns the next document or QUENCH_END. An error names file and line and ends the corpus. */
+  /*: life next */
   quench_status (*next)(quench_corpus* corpus, quench_document* document,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Writes SHA-256 (64 hex digits and NUL) over the bytes of the files with the documents.
    * Parameters are not included. [any time] */
   quench_status (*fingerprint)(quench_corpus* corpus, char hex[65],
                                quench_error* error) QUENCH_NOEXCEPT;
-  const void* (*extension)(const quench_corpus* corpus, const char* id) QUENCH_NOEXCEPT;
 } quench_corpus_table;
 
 #ifdef __cplusplus

@@ -35,7 +35,7 @@ typedef struct quench_place {
   void* context;
   const char* path; /* the folder, for messages */
   /* The name of the file that the user named, or NULL when it was the folder. */
-  const char* file;
+  const char* file /*: null */;
   /* Text of the folder's config.json, or "" where there is none. Not parsed. */
   const char* config_json;
   uint64_t config_bytes;
@@ -43,6 +43,7 @@ typedef struct quench_place {
   /* Names of the regular files of the folder (not of folders in it), in the order of their bytes.
    * `name` returns NULL when out of range. [thread-safe] */
   uint64_t (*count)(const struct quench_place* place) QUENCH_NOEXCEPT;
+  /*: life object */
   const char* (*name)(const struct quench_place* place, uint64_t index) QUENCH_NOEXCEPT;
 
   /* Size of the file called `name`, in bytes. NOT_FOUND when the place has no such file,
@@ -54,12 +55,14 @@ typedef struct quench_place {
    * during `open` are those that the checkpoint consists of: the host compares them with their
    * hashes and remembers what it measured of them. [thread-safe] */
   quench_status (*read)(const struct quench_place* place, const char* name, uint64_t offset,
-                        uint64_t bytes, void* destination, quench_error* error) QUENCH_NOEXCEPT;
+                        uint64_t bytes, void* destination /*: is out bytes[bytes] */,
+                        quench_error* error) QUENCH_NOEXCEPT;
   /* The tensors of the place, as its files hold them: of model.safetensors, of an index and its
    * shards, of the named file, or of another container that a format reads without a config.
    * Asked for in `open`; borrowed, valid as long as the place. NOT_FOUND when there are none; what
    * reading them fails with. [thread-safe] */
-  quench_status (*tensors)(const struct quench_place* place, const quench_source** source,
+  quench_status (*tensors)(const struct quench_place* place,
+                           const quench_source** source /*: life kept */,
                            quench_error* error) QUENCH_NOEXCEPT;
 } quench_place;
 
@@ -70,22 +73,22 @@ typedef struct quench_checkpoint_contents {
   uint32_t flags; /* 0 */
   /* Float tensors, under the names that the model's family knows; ties by `shared_with`. `find` and
    * `view` are not called. */
-  const quench_source* tensors;
+  const quench_source* tensors /*: life kept */;
   /* The model's config, a JSON object, without what describes the format; NULL: that of the place,
    * without its member "quantization_config". */
-  const char* config_json;
+  const char* config_json /*: null */;
   uint64_t config_bytes;
   /* How the tensors were quantized, a JSON object for records: "bits", "group_size" (-1: whole
    * rows), "symmetric", "ordered" (groups follow the order of quantization), "writer" where they
    * are known of all, and, under "tensors", the same by name of the tensor where they differ. NULL
    * for float weights. */
-  const char* quantization_json;
+  const char* quantization_json /*: null */;
   uint64_t quantization_bytes;
   /* A tokenizer that the file itself carries, with the name of the file that it would be
    * ("tokenizer.json"); NULL where there is none. The host uses it where the folder has no file of
    * a tokenizer and nobody names one, as if it lay there. */
-  const char* tokenizer_name;
-  const void* tokenizer;
+  const char* tokenizer_name /*: null */;
+  const void* tokenizer /*: null */;
   uint64_t tokenizer_bytes;
 } quench_checkpoint_contents;
 
@@ -117,10 +120,10 @@ typedef struct quench_coded_linear {
   int64_t in;
   int64_t groups;
   int64_t bits;         /* codes are below 2^bits */
-  const uint8_t* codes; /* [out,in] */
-  const double* scales; /* [out,groups] */
-  const double* zeros;  /* [out,groups] */
-  const int32_t* g_idx; /* [in] */
+  const uint8_t* codes /*: [out*in] */; /* [out,in] */
+  const double* scales /*: [out*groups] */; /* [out,groups] */
+  const double* zeros /*: [out*groups] */;  /* [out,groups] */
+  const int32_t* g_idx /*: [in] */;
 } quench_coded_linear;
 
 /* What became of a linear's grid in the file. */
@@ -135,10 +138,10 @@ typedef struct quench_stored_linear {
 typedef struct quench_float_linears {
   uint32_t struct_size;
   uint32_t linear_count;      /* of blocks */
-  const char* const* linears; /* [linear_count] */
+  const char* const* linears /*: [linear_count] */;
   /* The output head, under each of its names; none where it is quantized. */
   uint32_t head_count;
-  const char* const* heads; /* [head_count] */
+  const char* const* heads /*: [head_count] */;
 } quench_float_linears;
 
 /* Where a writer puts what it made. Host-owned, valid for the call; the host copies. */
@@ -148,7 +151,8 @@ typedef struct quench_format_sink {
   /* A tensor of the folder, C-contiguous. In `store` alone. INVALID_ARGUMENT for a name that is
    * there already. */
   quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
-                          const int64_t* shape, const void* data,
+                          const int64_t* shape /*: [dimensions] */,
+                          const void* data /*: is bytes[shape] */,
                           quench_error* error) QUENCH_NOEXCEPT;
   /* In `finish` alone. Takes back a tensor of an earlier `store`; NOT_FOUND when there is none. */
   quench_status (*drop)(void* context, const char* name, quench_error* error) QUENCH_NOEXCEPT;
@@ -180,18 +184,24 @@ typedef struct quench_format_table {
 
   /* How sure it is that the place is of this format: 0 (no; `error` may say why, where the format
    * is its own and not read) to 100. Looks at names, config and first bytes, and is quick. */
+  /*: optional group read */
   int32_t (*probe)(const quench_place* place, quench_error* error) QUENCH_NOEXCEPT;
   /* Opens the checkpoint at the place: reads headers, not values. The caller closes it. UNSUPPORTED
    * for what the format has and this reader does not, DATA_LOSS for what contradicts itself. */
-  quench_status (*open)(const quench_place* place, const char* parameters_json, uint64_t bytes,
+  /*: optional group read */
+  quench_status (*open)(const quench_place* place /*: life object */, const char* parameters_json,
+                        uint64_t bytes,
                         quench_checkpoint** checkpoint, quench_error* error) QUENCH_NOEXCEPT;
+  /*: optional group read; closes */
   void (*close)(quench_checkpoint* checkpoint) QUENCH_NOEXCEPT;
   /* Fills `contents`; the same for the checkpoint's life. */
+  /*: optional group read; life object */
   quench_status (*contents)(const quench_checkpoint* checkpoint,
                             quench_checkpoint_contents* contents,
                             quench_error* error) QUENCH_NOEXCEPT;
   /* Calls `visit` for every checkpoint of a place that holds several, by step; never for one that
    * `open` takes as a whole. Stops at, and returns, what `visit` returns but OK. */
+  /*: optional */
   quench_status (*list)(const quench_place* place,
                         quench_status (*visit)(void* context, const quench_checkpoint_entry* entry)
                             QUENCH_NOEXCEPT,
@@ -199,27 +209,30 @@ typedef struct quench_format_table {
 
   /* Whether the format holds weights with this scheme and, unless `out` is 0, of this shape: OK, or
    * UNSUPPORTED with the reason by itself: "3 bits; awq holds 4". Asked before any work. */
+  /*: optional group write */
   quench_status (*fits)(const char* parameters_json, uint64_t bytes,
                         const quench_code_scheme* scheme, int64_t out, int64_t in,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Starts a folder; the caller ends the writer, also after a failure of a later call. */
+  /*: optional group write */
   quench_status (*begin)(const char* parameters_json, uint64_t bytes,
                          quench_format_writer** writer, quench_error* error) QUENCH_NOEXCEPT;
   /* Puts the tensors of one linear into the sink and replaces `weight`, [out,in] float32, the
    * weight that the codes stand for, by the one that reading those tensors gives, bit for bit: what
    * is measured is what is written. UNSUPPORTED for what the format cannot hold, NUMERICAL for a
    * scale that its element type cannot, both naming the linear. */
+  /*: optional group write */
   quench_status (*store)(quench_format_writer* writer, const quench_coded_linear* linear,
-                         const quench_format_sink* sink, float* weight,
+                         const quench_format_sink* sink,
+                         float* weight /*: inout; [linear.out*linear.in] */,
                          quench_stored_linear* stored, quench_error* error) QUENCH_NOEXCEPT;
   /* Once, after the last linear. UNSUPPORTED, naming two, for linears that differ where the format
    * has one scheme. */
+  /*: optional group write */
   quench_status (*finish)(quench_format_writer* writer, const quench_float_linears* left,
                           const quench_format_sink* sink, quench_error* error) QUENCH_NOEXCEPT;
+  /*: optional group write; closes */
   void (*end)(quench_format_writer* writer) QUENCH_NOEXCEPT;
-
-  /* Of the format itself; NULL where it does not have it. */
-  const void* (*extension)(const char* id) QUENCH_NOEXCEPT;
 } quench_format_table;
 
 #ifdef __cplusplus

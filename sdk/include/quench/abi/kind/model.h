@@ -65,11 +65,11 @@ typedef struct quench_parameter_info {
   int32_t role;     /* QUENCH_ROLE_* */
   const char* name; /* as in the family's files */
   int32_t dimensions;
-  const int64_t* shape;
+  const int64_t* shape /*: [dimensions] */;
   uint64_t offset; /* of element 0 in the flat vector, in elements */
   /* other names of this tensor in files and calls (tied weights) */
   uint32_t alias_count;
-  const char* const* aliases;
+  const char* const* aliases /*: [alias_count] */;
 } quench_parameter_info;
 
 #define QUENCH_LINEAR_HAS_BIAS 1u
@@ -81,7 +81,7 @@ typedef struct quench_linear_info {
   /* "qkv", "q", "k", "v", "o", "gate", "up", "down", "gate_up", or the family's own */
   const char* role;
   const char* weight; /* parameter name; the weight is [out_features, in_features], C order */
-  const char* bias;   /* parameter name or NULL */
+  const char* bias /*: null */;   /* parameter name or NULL */
   int64_t out_features;
   int64_t in_features;
 } quench_linear_info;
@@ -92,7 +92,8 @@ typedef struct quench_linear_info {
 typedef struct quench_scale_site {
   uint32_t struct_size;
   const char* parameter;
-  const int64_t* rows; /* [in_features of the group] or NULL */
+  /* [in_features of the group] or NULL */
+  const int64_t* rows /*: [^linears[0].in_features]; null */;
 } quench_scale_site;
 
 typedef struct quench_group_info {
@@ -102,9 +103,9 @@ typedef struct quench_group_info {
   int32_t rows;   /* carried int32 [M*k,1] tensor, the expert of each of the M rows; -1: all */
   int32_t expert; /* entry i belongs to row i/k; rows with this expert count; -1 with `rows` -1 */
   uint32_t linear_count;
-  const quench_linear_info* linears; /* [linear_count] */
+  const quench_linear_info* linears /*: [linear_count] */;
   uint32_t site_count;
-  const quench_scale_site* sites; /* together they absorb the scale */
+  const quench_scale_site* sites /*: [site_count] */; /* together they absorb the scale */
 } quench_group_info;
 
 typedef struct quench_carry_info {
@@ -119,20 +120,77 @@ typedef struct quench_block_info {
   uint32_t struct_size;
   uint32_t stage_count;
   uint32_t group_count;
-  const quench_group_info* groups; /* in the order in which they are quantized */
+  /* in the order in which they are quantized */
+  const quench_group_info* groups /*: [group_count] */;
 } quench_block_info;
+
+/* The weights that write and read the residual stream, so that an orthogonal matrix can be inserted
+ * between them. The lists are complete: nothing else in the model reads or writes the stream. Every
+ * writer adds its weight's output rows to the stream unchanged (or is the token embedding). Every
+ * reader is a linear whose input is a norm of the stream. */
+
+/* x / rms(x): commutes with any orthogonal matrix. */
+#define QUENCH_NORM_ROOT_MEAN_SQUARE 1
+/* Subtracts the mean of x first: commutes only with matrices that map (1,...,1) to itself. */
+#define QUENCH_NORM_CENTERED 2
+
+typedef struct quench_residual_norm {
+  uint32_t struct_size;
+  int32_t kind;      /* QUENCH_NORM_* */
+  /* parameter [width] that multiplies the normalized value, or NULL */
+  const char* scale /*: null */;
+  const char* shift /*: null */; /* parameter [width] that is added afterwards, or NULL */
+  uint32_t reader_count;
+  /* weights [out,width] that multiply its output */
+  const char* const* readers /*: [reader_count] */;
+} quench_residual_norm;
+
+typedef struct quench_residual_writer {
+  uint32_t struct_size;
+  int32_t axis;       /* the weight's axis along the stream: 0 for [width,in], 1 for an embedding */
+  const char* weight; /* parameter, two-dimensional */
+  const char* bias /*: null */;   /* parameter [width], or NULL */
+} quench_residual_writer;
+
+/* A tied output head is both a reader and a writer: its name is in both lists. */
+typedef struct quench_residual_info {
+  uint32_t struct_size;
+  uint32_t norm_count;
+  const quench_residual_norm* norms /*: [norm_count] */;
+  uint32_t writer_count;
+  const quench_residual_writer* writers /*: [writer_count] */;
+} quench_residual_info;
 
 /* ---- Argument blocks ------------------------------------------------------------------------- */
 
+/* `source` is NULL, and the weights are drawn by the family's own rule (that of its reference
+ * implementation, such as `initializer_range` of the config), for training from scratch. The
+ * numbers come from the random service; a parameter's stream is "init/" and its name, so they are
+ * the same for a seed on every machine and for any number of threads. Drawn in float64 and rounded
+ * once to the model's dtype. UNSUPPORTED if the family has no such rule. */
+#define QUENCH_OPEN_INITIALIZE 1u
+/* The caller will only use info, parameters, block, carry, features, extension and close. `source`
+ * holds no tensors and must not be read, and memory for weights must not be touched, so opening
+ * costs no more than reading the config. A family that does not know the flag fails as it would for
+ * missing tensors; the host then does without. */
+#define QUENCH_OPEN_SHAPES 2u
+
 typedef struct quench_model_open_args {
   uint32_t struct_size;
-  uint32_t flags;              /* QUENCH_OPEN_* (extension/initialize.h, extension/shapes.h) */
+  uint32_t flags;              /* QUENCH_OPEN_* */
   const quench_source* source; /* borrowed for the call; the model copies what it keeps */
   const char* config_json;     /* text of config.json */
   uint64_t config_bytes;
   quench_device device;
   quench_dtype dtype; /* weights are converted to it */
 } quench_model_open_args;
+
+/* A value of quench_batch.segments: a pad that sees the earlier tokens of its row in segment 0 and
+ * nothing else, not even itself, and that no token sees, as in batches of published calibrations:
+ * its rows count in what quantizers observe. INVALID_ARGUMENT if none precedes it. */
+#define QUENCH_SEGMENT_ATTENDING_PADDING (-2)
+/* Of `features`: the family takes such pads. */
+#define QUENCH_MODEL_TAKES_ATTENDING_PADDING (1u << 0)
 
 /* A batch of B rows of T tokens, N = B*T. Attention is causal within a row. */
 typedef struct quench_batch {
@@ -144,7 +202,7 @@ typedef struct quench_batch {
   /* int32 [B,T], host memory, or NULL: all 0. A token sees the earlier tokens of its row in segment
    * 0 and in its own segment. -1 marks padding, which sees only itself and is seen by no other
    * token. Packed documents are segments 1,2,...; a shared prefix with alternatives is segment 0
-   * followed by segments 1,2,... (extension/pads.h adds -2.) */
+   * followed by segments 1,2,... QUENCH_SEGMENT_ATTENDING_PADDING: for families that have it. */
   const quench_tensor* segments;
 } quench_batch;
 
@@ -152,7 +210,7 @@ typedef struct quench_embed_args {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   const quench_batch* batch;
-  const quench_tensor* h; /* out: [N,width], residual stream */
+  const quench_tensor* h /*: out */; /* out: [N,width], residual stream */
   void* stream;           /* of the device; NULL on the CPU and for the default stream */
 } quench_embed_args;
 
@@ -165,10 +223,10 @@ typedef struct quench_stage_args {
   uint32_t in_count;
   uint32_t out_count;
   /* [in_count], each [N*rows_per_token, width], as described by carry(block, stage) */
-  const quench_tensor* in;
+  const quench_tensor* in /*: [in_count] */;
   /* out: [out_count], as described by carry(block, stage+1); overwritten. A tensor of `out` either
    * has the same storage as the tensor of `in` with the same name, or overlaps none. */
-  const quench_tensor* out;
+  const quench_tensor* out /*: out; [out_count] */;
   void* stream;
 } quench_stage_args;
 
@@ -179,9 +237,9 @@ typedef struct quench_head_args {
   const quench_tensor* targets; /* int32 [N] or [B,T], host memory; -1: not scored */
   /* out: float64 [N], host memory: -log p(target) in nats, 0 if not scored. The logits of a whole
    * batch never exist at once. */
-  const quench_tensor* nll;
+  const quench_tensor* nll /*: out */;
   /* out: int32 [N], host memory, or NULL: the most likely id, the lowest on ties */
-  const quench_tensor* argmax;
+  const quench_tensor* argmax /*: out */;
   void* stream;
 } quench_head_args;
 
@@ -191,7 +249,7 @@ typedef struct quench_linear_op {
   uint32_t struct_size;
   void* context;
   /* y[N,out] = op(x[N,in]); both have the model's dtype and device. */
-  quench_status (*apply)(void* context, const quench_tensor* x, const quench_tensor* y,
+  quench_status (*apply)(void* context, const quench_tensor* x, const quench_tensor* y /*: out */,
                          void* stream, quench_error* error) QUENCH_NOEXCEPT;
   /* The last owner of the op calls this. */
   void (*release)(void* context) QUENCH_NOEXCEPT;
@@ -213,31 +271,26 @@ typedef struct quench_model_table {
    * config keys that could change the mathematics. The caller closes the model. */
   quench_status (*open)(const quench_model_open_args* args, quench_model** model,
                         quench_error* error) QUENCH_NOEXCEPT;
+  /*: closes */
   void (*close)(quench_model* model) QUENCH_NOEXCEPT;
 
   /* Descriptions; the returned pointers are valid until `close`. */
+  /*: life object */
   quench_status (*info)(const quench_model* model, quench_model_info* info,
                         quench_error* error) QUENCH_NOEXCEPT;
-  quench_status (*parameters)(const quench_model* model, const quench_parameter_info** parameters,
+  /*: life object */
+  quench_status (*parameters)(const quench_model* model,
+                              const quench_parameter_info** parameters /*: [count] */,
                               uint64_t* count, quench_error* error) QUENCH_NOEXCEPT;
+  /*: life object */
   quench_status (*block)(const quench_model* model, uint32_t block, const quench_block_info** info,
                          quench_error* error) QUENCH_NOEXCEPT;
   /* The tensors that enter `stage` of `block`; stage = stage_count gives those that leave the
    * block. Tensor 0 is always the residual stream. */
+  /*: life object */
   quench_status (*carry)(const quench_model* model, uint32_t block, uint32_t stage,
-                         const quench_carry_info** tensors, uint32_t* count,
+                         const quench_carry_info** tensors /*: [count] */, uint32_t* count,
                          quench_error* error) QUENCH_NOEXCEPT;
-
-  /* Memory on the model's device for the tensors between stages. Both are NULL for a family that
-   * runs in host memory, which the host then provides. RESOURCE_EXHAUSTED says how many bytes were
-   * requested. */
-  quench_status (*allocate)(quench_model* model, uint64_t bytes, void** memory,
-                            quench_error* error) QUENCH_NOEXCEPT;
-  void (*release)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
-  /* Copies between views of equal shape and dtype, each of which may be on the device; returns when
-   * the copy is complete. NULL if allocate is NULL. */
-  quench_status (*copy)(quench_model* model, const quench_tensor* from, const quench_tensor* to,
-                        void* stream, quench_error* error) QUENCH_NOEXCEPT;
 
   /* The forward. INVALID_ARGUMENT names a wrong shape, an id outside the vocabulary, or a position
    * outside the table. */
@@ -249,13 +302,14 @@ typedef struct quench_model_table {
                              quench_error* error) QUENCH_NOEXCEPT;
   /* Final norm and output head for a few rows: h [R,width] -> logits [R,vocabulary], both with the
    * model's dtype and device. */
-  quench_status (*logits)(quench_model* model, const quench_tensor* h, const quench_tensor* logits,
+  quench_status (*logits)(quench_model* model, const quench_tensor* h,
+                          const quench_tensor* logits /*: out */,
                           void* stream, quench_error* error) QUENCH_NOEXCEPT;
 
   /* Copies parameter `name` (or an alias) to `destination`, which has the same shape and any float
    * dtype, on the host or the device. */
   quench_status (*weight_get)(quench_model* model, const char* name,
-                              const quench_tensor* destination,
+                              const quench_tensor* destination /*: out */,
                               quench_error* error) QUENCH_NOEXCEPT;
   /* Overwrites parameter `name` with `value` of any float dtype, rounding once. Tied names change
    * together. Increments the parameter's generation. */
@@ -268,10 +322,57 @@ typedef struct quench_model_table {
   /* Replaces linear `linear` of group `group` by `op` and takes ownership of it; NULL restores the
    * weight. */
   quench_status (*set_linear_op)(quench_model* model, uint32_t block, uint32_t group,
-                                 uint32_t linear, const quench_linear_op* op,
+                                 uint32_t linear,
+                                 const quench_linear_op* op /*: life owned; null */,
                                  quench_error* error) QUENCH_NOEXCEPT;
 
-  /* Returns the table of an extension (extension/ or third-party), or NULL. */
+  /* ---- Optional: may be NULL ----------------------------------------------------------------- */
+
+  /* A group: memory on the model's device for the tensors between stages. NULL for a
+   * family that runs in host memory, which the host then provides. RESOURCE_EXHAUSTED says how many
+   * bytes were requested. */
+  /*: optional group memory; local device memory stays in the process of the family */
+  quench_status (*allocate)(quench_model* model, uint64_t bytes, void** memory,
+                            quench_error* error) QUENCH_NOEXCEPT;
+  /*: optional group memory; local device memory stays in the process of the family */
+  void (*release)(quench_model* model, void* memory) QUENCH_NOEXCEPT;
+  /* Copies between views of equal shape and dtype, each of which may be on the device; returns when
+   * the copy is complete. */
+  /*: optional group memory; local device memory stays in the process of the family */
+  quench_status (*copy)(quench_model* model, const quench_tensor* from, const quench_tensor* to,
+                        void* stream, quench_error* error) QUENCH_NOEXCEPT;
+  /* Returns QUENCH_MODEL_* bits; NULL: none. [thread-safe] */
+  /*: optional */
+  uint32_t (*features)(const quench_model* model) QUENCH_NOEXCEPT;
+  /* For passes that need only some tokens of the last block. Returns the first stage of `block` from
+   * which on, in this and all later stages, the output for a token depends only on the input for
+   * that token, not on other tokens or its position: normally the stage after attention;
+   * stage_count if there is none. A caller may run these stages on any subset of the tokens, as a
+   * batch [M,1] of their ids without positions and segments. [thread-safe] */
+  /*: optional */
+  uint32_t (*token_wise_from)(const quench_model* model, uint32_t block) QUENCH_NOEXCEPT;
+  /* For methods that quantize the output head with data. Maps h [R,width], the residual stream
+   * after the last block, to x [R,width], the rows that the head's weight multiplies (the final norm
+   * of h). Both have the model's dtype and device. UNSUPPORTED if the family does not show them. */
+  /*: optional */
+  quench_status (*head_rows)(quench_model* model, const quench_tensor* h,
+                             const quench_tensor* x /*: out */,
+                             void* stream, quench_error* error) QUENCH_NOEXCEPT;
+  /* For transforms of the residual stream. `info` lives as long as the model. UNSUPPORTED with the
+   * reason if there is no such list, for example because a norm with weights lies between a branch
+   * and the stream. */
+  /*: optional; life object */
+  quench_status (*residual)(const quench_model* model, const quench_residual_info** info,
+                            quench_error* error) QUENCH_NOEXCEPT;
+  /* Measures floating-point operations per second for a product of two large matrices on the
+   * model's device, with the run's threads, the way the model does it: the best of several, in about
+   * a quarter of a second. `flags` are QUENCH_LOSS_* (extension/gradients.h), which set the element
+   * type of a training's products. UNSUPPORTED if the family does not measure. */
+  /*: optional */
+  quench_status (*product_rate)(quench_model* model, uint32_t flags, double* operations_per_second,
+                                quench_error* error) QUENCH_NOEXCEPT;
+  /* The table of an extension (extension/, or a third party's) for this model, or NULL. */
+  /*: optional */
   const void* (*extension)(const quench_model* model, const char* id) QUENCH_NOEXCEPT;
 } quench_model_table;
 

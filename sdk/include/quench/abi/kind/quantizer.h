@@ -89,7 +89,8 @@ typedef struct quench_quantize_sink {
    * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other tensors are kept unchanged.
    */
   quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
-                          const int64_t* shape, quench_tensor* view,
+                          const int64_t* shape /*: [dimensions] */,
+                          quench_tensor* view /*: is out deferred view */,
                           quench_error* error) QUENCH_NOEXCEPT;
   /* Records a number: "bits_per_weight" (with scales, zeros and order; required), "loss" (the
    * method's weighted sum of squared errors), "damp", "retries", "dead", ... Names that begin with
@@ -100,7 +101,7 @@ typedef struct quench_quantize_sink {
   quench_status (*text)(void* context, const char* name, const char* value,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Sets the op that replaces the linear from now on; the host takes ownership. */
-  quench_status (*linear_op)(void* context, const quench_linear_op* op,
+  quench_status (*linear_op)(void* context, const quench_linear_op* op /*: life owned */,
                              quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantize_sink;
 
@@ -116,10 +117,53 @@ typedef struct quench_quantize_args {
   const quench_tensor* weight;
   /* out: [out,in], dtype and device of `weight`: the dequantized weight. Not written if there is a
    * linear op. */
-  const quench_tensor* dequantized;
+  const quench_tensor* dequantized /*: out */;
   const quench_quantize_sink* sink;
   void* stream;
 } quench_quantize_args;
+
+/* The weights of all linears of a group. */
+typedef struct quench_group_weights_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  uint32_t count; /* linears of the group */
+  /* [count], each as and where `quantize` would get it; borrowed for the call */
+  const quench_tensor* weights /*: [count] */;
+  void* stream;
+} quench_group_weights_args;
+
+/* Rows are, and states would be, in the memory of a GPU. */
+#define QUENCH_GROUP_ON_DEVICE (1u << 0)
+
+typedef struct quench_group_memory_args {
+  uint32_t struct_size;
+  uint32_t flags;                /* QUENCH_GROUP_* */
+  const quench_group_info* info; /* shapes of the group's linears; borrowed for the call */
+  int64_t in_features;
+  quench_dtype row_dtype;    /* of the rows that `observe` would get */
+  quench_dtype weight_dtype; /* of the weights that `quantize` would get */
+} quench_group_memory_args;
+
+/* Bytes that one state of the group takes, each beside the others. Tensors of the sink count; the
+ * weight and its dequantized counterpart, which are the host's, do not. */
+typedef struct quench_group_memory {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  /* From the first row to `end`: statistics and buffers. 0 where no rows are observed. */
+  uint64_t observing;
+  /* From the first `quantize` to `end`: once, for all settings that share the state. */
+  uint64_t shared;
+  /* From its first `quantize` to `end`: of each setting that shares the state. */
+  uint64_t each;
+  /* During one call of `quantize`, for the linear that takes the most. */
+  uint64_t linear;
+} quench_group_memory;
+
+typedef struct quench_model_editor quench_model_editor; /* kind/transform.h */
+
+/* The parameter that holds rules for single modules, where a quantizer has `rule_fits`: a list of
+ * strings whose first word is a pattern; `*` matches any run of characters and `?` one character. */
+#define QUENCH_QUANTIZER_RULES "modules"
 
 typedef struct quench_quantizer_table {
   uint32_t struct_size;
@@ -128,12 +172,14 @@ typedef struct quench_quantizer_table {
    * instance. */
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_quantizer** quantizer,
                           quench_error* error) QUENCH_NOEXCEPT;
+  /*: closes */
   void (*destroy)(quench_quantizer* quantizer) QUENCH_NOEXCEPT;
 
   /* Returns QUENCH_NEEDS_*, USES_*, MAKES_* and QUANTIZES_* bits for these parameters. */
   uint32_t (*needs)(const quench_quantizer* quantizer) QUENCH_NOEXCEPT;
 
   /* Starts a group. The caller ends the state, even after a later call has failed. */
+  /*: keeps */
   quench_status (*begin)(quench_quantizer* quantizer, const quench_group_args* args,
                          quench_quantizer_state** state, quench_error* error) QUENCH_NOEXCEPT;
   /* Observes rows, which are borrowed for the call. Not called after the first `quantize` of the
@@ -145,47 +191,71 @@ typedef struct quench_quantizer_table {
    * it in the sink. */
   quench_status (*quantize)(quench_quantizer* quantizer, quench_quantizer_state* state,
                             const quench_quantize_args* args, quench_error* error) QUENCH_NOEXCEPT;
+  /*: closes */
   void (*end)(quench_quantizer* quantizer, quench_quantizer_state* state) QUENCH_NOEXCEPT;
 
-  const void* (*extension)(const quench_quantizer* quantizer, const char* id) QUENCH_NOEXCEPT;
-} quench_quantizer_table;
+  /* ---- Optional: may be NULL ----------------------------------------------------------------- */
 
-/* ---- Extension quench.quantizer.gram/1 ------------------------------------------------------- */
-/* For quantizers that use the Gram matrix of a group, G = Σ w·xxᵀ. One quantizer's statistics can
- * then serve another's group, and the host can ask for the error of any quantizer's result.
- */
-#define QUENCH_QUANTIZER_GRAM "quench.quantizer.gram/1"
-
-typedef struct quench_quantizer_gram {
-  uint32_t struct_size;
-  /* Gives a view of G, float64 or float32 [in,in], both triangles filled, valid until `end`; `rows`
-   * = Σ w. */
-  quench_status (*get)(quench_quantizer* quantizer, quench_quantizer_state* state,
-                       quench_tensor* gram, double* rows, quench_error* error) QUENCH_NOEXCEPT;
+  /* A group, for quantizers that use the Gram matrix of a group, G = Σ w·xxᵀ. One quantizer's
+   * statistics can then serve another's group, and the host can ask for the error of any
+   * quantizer's result. Gives a view of G, float64 or float32 [in,in], both triangles filled, valid
+   * until `end`; `rows` = Σ w. */
+  /*: optional group gram; life object */
+  quench_status (*gram_get)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                            quench_tensor* gram, double* rows, quench_error* error) QUENCH_NOEXCEPT;
   /* Copies G from elsewhere, instead of observing rows. */
-  quench_status (*set)(quench_quantizer* quantizer, quench_quantizer_state* state,
-                       const quench_tensor* gram, double rows, quench_error* error) QUENCH_NOEXCEPT;
+  /*: optional group gram */
+  quench_status (*gram_set)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                            const quench_tensor* gram, double rows,
+                            quench_error* error) QUENCH_NOEXCEPT;
   /* error = tr(ΔGΔᵀ), reference = tr(WGWᵀ), Δ = weight − dequantized: squared output errors summed
    * over the observed rows. */
+  /*: optional group gram */
   quench_status (*output_error)(quench_quantizer* quantizer, quench_quantizer_state* state,
                                 const quench_tensor* weight, const quench_tensor* dequantized,
                                 double* squared_error, double* reference,
                                 quench_error* error) QUENCH_NOEXCEPT;
-} quench_quantizer_gram;
-
-/* ---- Extension quench.quantizer.shared_state/1 ----------------------------------------------- */
-/* For quantizers whose statistics serve several settings: one pass, and one factorization per
- * group, then serve several bit widths. */
-#define QUENCH_QUANTIZER_SHARED_STATE "quench.quantizer.shared_state/1"
-
-typedef struct quench_quantizer_shared_state {
-  uint32_t struct_size;
-  /* Returns 1 if a state that `other`, an instance of the same item, has begun and filled with rows
-   * may be passed to `quantizer`'s `quantize` and extensions, with the same result as a state of
-   * its own; else 0. `other` ends the state and must live as long as it. */
+  /* For quantizers whose statistics serve several settings: one pass, and one factorization per
+   * group, then serve several bit widths. Returns 1 if a state that `other`, an instance of the
+   * same item, has begun and filled with rows may be passed to `quantizer`'s `quantize` and the
+   * functions below, with the same result as a state of its own; else 0. `other` ends the state and
+   * must live as long as it. */
+  /*: optional */
   int32_t (*accepts)(const quench_quantizer* quantizer,
                      const quench_quantizer* other) QUENCH_NOEXCEPT;
-} quench_quantizer_shared_state;
+  /* For methods that decide for an input group as a whole (such as one channel scale for q, k and
+   * v). Called once per state and per instance that quantizes on it, after the last row and before
+   * that instance's first `quantize`. A quantizer that has it must also quantize linears of a state
+   * without this call, each on its own. */
+  /*: optional */
+  quench_status (*prepare)(quench_quantizer* quantizer, quench_quantizer_state* state,
+                           const quench_group_weights_args* args,
+                           quench_error* error) QUENCH_NOEXCEPT;
+  /* Returns 1 if the pattern of entry `rule` of QUENCH_QUANTIZER_RULES matches the linear called
+   * `module` (quench_linear_info.name), regardless of earlier rules; else 0. The host refuses a
+   * misspelled pattern with it before any work begins. */
+  /*: optional */
+  int32_t (*rule_fits)(const quench_quantizer* quantizer, uint64_t rule,
+                       const char* module) QUENCH_NOEXCEPT;
+  /* Fills `memory`, whose `struct_size` the caller has set, from the parameters and the shapes
+   * alone; nothing has been begun. Small things may be left out. The host says with it what a pass
+   * will take before it begins. */
+  /*: optional */
+  quench_status (*predict_memory)(const quench_quantizer* quantizer,
+                                  const quench_group_memory_args* args,
+                                  quench_group_memory* memory, quench_error* error) QUENCH_NOEXCEPT;
+  /* A group, for quantizers that quantize the weights of a changed float model (a channel scale
+   * folded into the preceding weights). Applies that change to the float model, for all groups that
+   * this instance has quantized in its latest pass. The host checks with it that the scales are
+   * folded correctly. */
+  /*: optional group plan */
+  quench_status (*apply_plan)(quench_quantizer* quantizer, const quench_model_editor* editor,
+                              quench_error* error) QUENCH_NOEXCEPT;
+  /* A pass begins: the change is that of its groups alone, and what earlier passes have left is
+   * forgotten. */
+  /*: optional group plan */
+  void (*begin_pass)(quench_quantizer* quantizer) QUENCH_NOEXCEPT;
+} quench_quantizer_table;
 
 #ifdef __cplusplus
 }

@@ -27,7 +27,7 @@ typedef struct quench_encoder quench_encoder; /* an open tokenizer; the plugin's
 typedef struct quench_file_head {
   uint32_t struct_size;
   const char* name;  /* of the file without its folder: "tokenizer.json" */
-  const char* bytes; /* the first ones */
+  const char* bytes /*: is bytes[count] */; /* the first ones */
   uint64_t count;    /* of them: 4096, or all of a smaller file */
   uint64_t size;     /* of the whole file */
 } quench_file_head;
@@ -42,8 +42,9 @@ typedef struct quench_text_batch {
   uint32_t struct_size;
   uint32_t flags;          /* QUENCH_ENCODE_* */
   uint64_t count;          /* documents */
-  const char* text;        /* UTF-8, unless the corpus has other bytes, which `encode` may refuse */
-  const uint64_t* offsets; /* [count+1], ascending from 0 */
+  /* UTF-8, unless the corpus has other bytes, which `encode` may refuse */
+  const char* text /*: is bytes[offsets[count]] */;
+  const uint64_t* offsets /*: [count+1] */; /* ascending from 0 */
 } quench_text_batch;
 
 /* Puts the special tokens around each document that the file has for that. Special tokens that
@@ -57,7 +58,9 @@ typedef struct quench_id_sink {
   /* Takes the number of ids of each document of the batch, counts[count], and returns memory for
    * all of them, one document after the other, or NULL where there is none. Called once per batch,
    * by the thread that called `encode`. The memory is the host's, to be filled before `encode` returns. */
-  int32_t* (*allocate)(void* context, const uint64_t* counts, uint64_t count) QUENCH_NOEXCEPT;
+  /*: returns deferred i32[sum counts] */
+  int32_t* (*allocate)(void* context, const uint64_t* counts /*: [count] */,
+                       uint64_t count) QUENCH_NOEXCEPT;
 } quench_id_sink;
 
 typedef struct quench_tokenizer_table {
@@ -72,6 +75,7 @@ typedef struct quench_tokenizer_table {
   quench_status (*open)(const char* file, uint64_t file_bytes, const char* name,
                         const char* parameters_json, uint64_t parameters_bytes,
                         quench_encoder** encoder, quench_error* error) QUENCH_NOEXCEPT;
+  /*: closes */
   void (*close)(quench_encoder* encoder) QUENCH_NOEXCEPT;
   /* One more than the largest id. Constant. [thread-safe] */
   uint64_t (*vocabulary_size)(const quench_encoder* encoder) QUENCH_NOEXCEPT;
@@ -81,7 +85,6 @@ typedef struct quench_tokenizer_table {
    * the batch over the threads of quench.tasks/1. CANCELLED as everywhere. */
   quench_status (*encode)(quench_encoder* encoder, const quench_text_batch* batch,
                           const quench_id_sink* sink, quench_error* error) QUENCH_NOEXCEPT;
-  const void* (*extension)(const quench_encoder* encoder, const char* id) QUENCH_NOEXCEPT;
 } quench_tokenizer_table;
 
 #ifdef __cplusplus

@@ -13,7 +13,6 @@
 #ifndef QUENCH_ABI_KIND_TRANSFORM_H
 #define QUENCH_ABI_KIND_TRANSFORM_H
 
-#include "quench/abi/extension/residual.h"
 #include "quench/abi/host.h"
 #include "quench/abi/kind/model.h"
 #include "quench/abi/kind/quantizer.h"
@@ -30,18 +29,19 @@ typedef struct quench_transform quench_transform; /* an instance */
 
 /* The model as a transform sees and changes it. Owned by the host, valid for the call. Names are
  * parameter names, which the descriptions explain. */
-typedef struct quench_model_editor {
+struct quench_model_editor {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
   void* context;
   const quench_model_info* info;
-  const quench_block_info* const* blocks; /* [info->blocks] */
+  const quench_block_info* const* blocks /*: [info.blocks] */; /* [info->blocks] */
   uint64_t parameter_count;
-  const quench_parameter_info* parameters; /* [parameter_count] */
+  const quench_parameter_info* parameters /*: [parameter_count] */;
   const quench_residual_info* residual;    /* NULL if the family does not describe it */
-  const char* no_residual;                 /* the reason, if `residual` is NULL */
+  const char* no_residual /*: null */;                 /* the reason, if `residual` is NULL */
   /* Copies a parameter to `destination`: same shape, any float dtype, host memory. */
-  quench_status (*get)(void* context, const char* parameter, const quench_tensor* destination,
+  quench_status (*get)(void* context, const char* parameter,
+                       const quench_tensor* destination /*: out */,
                        quench_error* error) QUENCH_NOEXCEPT;
   /* Overwrites a parameter, rounding once. Belongs to the change that was begun last. */
   quench_status (*set)(void* context, const char* parameter, const quench_tensor* value,
@@ -56,7 +56,7 @@ typedef struct quench_model_editor {
    * set these weights itself. */
   quench_status (*divide_inputs)(void* context, uint32_t block, uint32_t group,
                                  const quench_tensor* scale, quench_error* error) QUENCH_NOEXCEPT;
-} quench_model_editor;
+};
 
 typedef struct quench_transform_table {
   uint32_t struct_size;
@@ -65,6 +65,7 @@ typedef struct quench_transform_table {
    * instance. */
   quench_status (*create)(const char* parameters_json, uint64_t bytes, quench_transform** transform,
                           quench_error* error) QUENCH_NOEXCEPT;
+  /*: closes */
   void (*destroy)(quench_transform* transform) QUENCH_NOEXCEPT;
   /* Returns QUENCH_TRANSFORM_NEEDS_* for these parameters. */
   uint32_t (*needs)(const quench_transform* transform) QUENCH_NOEXCEPT;
@@ -75,24 +76,7 @@ typedef struct quench_transform_table {
   /* Changes the model. If it fails, the host restores everything. */
   quench_status (*apply)(quench_transform* transform, const quench_model_editor* editor,
                          quench_error* error) QUENCH_NOEXCEPT;
-
-  const void* (*extension)(const quench_transform* transform, const char* id) QUENCH_NOEXCEPT;
 } quench_transform_table;
-
-/* ---- Extension quench.quantizer.plan/1 of a quantizer ---------------------------------------- */
-/* For quantizers that quantize the weights of a changed float model (a channel scale folded into the
- * preceding weights). Applies that change to the float model, for all groups that this instance has
- * quantized in its latest pass. The host checks with it that the scales are folded correctly. */
-#define QUENCH_QUANTIZER_PLAN "quench.quantizer.plan/1"
-
-typedef struct quench_quantizer_plan {
-  uint32_t struct_size;
-  quench_status (*apply)(quench_quantizer* quantizer, const quench_model_editor* editor,
-                         quench_error* error) QUENCH_NOEXCEPT;
-  /* A pass begins: the change is that of its groups alone, and what earlier passes have left is
-   * forgotten. [instance-serial] */
-  void (*begin_pass)(quench_quantizer* quantizer) QUENCH_NOEXCEPT;
-} quench_quantizer_plan;
 
 #ifdef __cplusplus
 }

@@ -1,11 +1,10 @@
-// quench.json_values/1: parsed documents as trees. A quench_json_value is the library's own node.
+#include "core/json/json_service.hpp"
+
 #include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "core/error.hpp"
 #include "core/json/parse_json.hpp"
-#include "core/plugin/json_type.hpp"
-#include "core/plugin/service_tables.hpp"
 
 namespace quench {
 
@@ -16,12 +15,36 @@ using nlohmann::json;
 // A vocabulary of 2^24 entries with as many merges, pairs included, stays below these.
 constexpr JsonLimits kLimits{size_t{1} << 30, 64, size_t{1} << 27};
 
+// A quench_json_value is the library's own node.
 const json& node(const quench_json_value* value) {
   return *reinterpret_cast<const json*>(value);
 }
 
 const quench_json_value* handed_out(const json& value) {
   return reinterpret_cast<const quench_json_value*>(&value);
+}
+
+// QUENCH_JSON_*. An integer beyond int64 is a number.
+int32_t type_of(const nlohmann::json& value) {
+  using Type = nlohmann::json::value_t;
+  switch (value.type()) {
+    case Type::null:
+      return QUENCH_JSON_NULL;
+    case Type::boolean:
+      return QUENCH_JSON_BOOLEAN;
+    case Type::string:
+      return QUENCH_JSON_STRING;
+    case Type::array:
+      return QUENCH_JSON_ARRAY;
+    case Type::object:
+      return QUENCH_JSON_OBJECT;
+    case Type::number_unsigned:
+      return value.get<uint64_t>() <= INT64_MAX ? QUENCH_JSON_INTEGER : QUENCH_JSON_NUMBER;
+    case Type::number_integer:
+      return QUENCH_JSON_INTEGER;
+    default:
+      return QUENCH_JSON_NUMBER;
+  }
 }
 
 quench_status parse(const quench_host*, const char* name, const char* text, uint64_t bytes,
@@ -42,7 +65,7 @@ const quench_json_value* root(const quench_json_document* document) noexcept {
 }
 
 int32_t type(const quench_json_value* value) noexcept {
-  return json_type(node(value));
+  return type_of(node(value));
 }
 
 uint64_t size(const quench_json_value* value) noexcept {
@@ -88,7 +111,7 @@ quench_status boolean(const quench_json_value* value, int32_t* out) noexcept {
 }
 
 quench_status integer(const quench_json_value* value, int64_t* out) noexcept {
-  if (json_type(node(value)) != QUENCH_JSON_INTEGER) {
+  if (type_of(node(value)) != QUENCH_JSON_INTEGER) {
     return QUENCH_INVALID_ARGUMENT;
   }
   *out = node(value).get<int64_t>();
@@ -115,20 +138,10 @@ quench_status string(const quench_json_value* value, const char** text, uint64_t
 
 }  // namespace
 
-const quench_json_values* json_values_service() {
-  static constexpr quench_json_values kTable = {sizeof(quench_json_values),
-                                                parse,
-                                                release,
-                                                root,
-                                                type,
-                                                size,
-                                                member,
-                                                element,
-                                                each_member,
-                                                boolean,
-                                                integer,
-                                                number,
-                                                string};
+const quench_json* json_service() {
+  static constexpr quench_json kTable = {
+      sizeof(quench_json), parse,   release, root,   type,  size, member, element,
+      each_member,         boolean, integer, number, string};
   return &kTable;
 }
 

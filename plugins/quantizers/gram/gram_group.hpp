@@ -1,4 +1,4 @@
-// The gram extension (quench.quantizer.gram/1), for quantizers whose groups derive from GramGroup.
+// Groups that keep the Gram matrix of their rows, and the functions of a quantizer that show it.
 #pragma once
 
 #include "quantizers/gram/gram.hpp"
@@ -25,8 +25,7 @@ class GramGroup : public kit::QuantizerGroup {
 // Bytes of such a group's Gram matrix from the first row on.
 uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64);
 
-// The extension's table if `id` names it, else nullptr. All groups of a quantizer that returns it
-// must be GramGroups.
-const void* gram_extension(const char* id);
+// Adds `gram_get`, `gram_set` and `output_error`. All groups of the quantizer must be GramGroups.
+void add_gram_functions(quench_quantizer_table& table);
 
 }  // namespace quench::quantizers

@@ -1,6 +1,4 @@
-#include "quantizers/gram/extension.hpp"
-
-#include <cstring>
+#include "quantizers/gram/gram_group.hpp"
 
 #include "quench/kit/torch.hpp"
 
@@ -43,10 +41,10 @@ uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64) {
              : Gram::bytes(shapes.in_features, float64 || shapes.row_dtype.bits == 64);
 }
 
-const void* gram_extension(const char* id) {
-  static constexpr quench_quantizer_gram kTable = {sizeof(quench_quantizer_gram), get, set,
-                                                   output_error};
-  return std::strcmp(id, QUENCH_QUANTIZER_GRAM) == 0 ? &kTable : nullptr;
+void add_gram_functions(quench_quantizer_table& table) {
+  table.gram_get = get;
+  table.gram_set = set;
+  table.output_error = output_error;
 }
 
 }  // namespace quench::quantizers
