@@ -187,7 +187,7 @@ class ApartPlugins::Module {
     if (options_.debug.contains(description_.id)) {
       setup.hello["debug"] = true;
       setup.start_seconds = 0;
-      setup.limits = {0, 0, 0};
+      setup.limits = {0, 0, 0, 0};
     }
     std::shared_ptr<WorkerPeer> worker = WorkerPeer::start(setup);
     // Its linker opened the file by name; it must still be the file that was hashed.
@@ -279,7 +279,15 @@ ApartPlugins::Module& ApartPlugins::module_of(const PluginDescription& descripti
 }
 
 const quench_item& ApartPlugins::load(const PluginDescription& description) {
-  return module_of(description).item(description);
+  try {
+    return module_of(description).item(description);
+  } catch (const Error& failure) {
+    const std::string label = plugin_label(description);
+    if (std::string_view(failure.what()).starts_with(label)) {
+      throw;
+    }
+    fail(failure.code(), "{}: {}", label, failure.what());
+  }
 }
 
 uint64_t ApartPlugins::starts(const PluginDescription& description) {

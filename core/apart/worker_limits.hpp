@@ -15,6 +15,7 @@ namespace quench {
 struct WorkerLimits {
   double silence_seconds = 600;  // between two signs of life; 0: no limit
   double call_seconds = 0;       // one call in all; 0: no limit
+  double probe_seconds = 10;     // one that asks whether a plugin takes something; 0: no limit
   uint64_t memory_bytes = 0;     // 0: no limit
 };
 

@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -88,7 +89,11 @@ class WorkerPeer::Wait final : public wire::Patience {
     if (const std::string silent = worker_.silence_.exceeded(since_); !silent.empty()) {
       worker_.end(silent + " and was ended");
     }
-    const double most = worker_.setup_.limits.call_seconds;
+    const WorkerLimits& limits = worker_.setup_.limits;
+    double most = limits.call_seconds;
+    if (limits.probe_seconds > 0 && function_at_work() == "probe") {
+      most = most > 0 ? std::min(most, limits.probe_seconds) : limits.probe_seconds;
+    }
     if (most > 0 && seconds_since(began_) > most) {
       worker_.end(fmt::format("took more than the {:g} s that one call may and was ended", most));
     }

@@ -5,7 +5,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/io/sha256.hpp"
-#include "core/plugin/choose_tokenizer.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/parameters.hpp"
 

@@ -85,16 +85,4 @@ class ModelHandle {
   DeviceCopies copies_;
 };
 
-// Throws Error(NOT_FOUND) with a remedy if there is no config; `where` is its path.
-void require_config(std::string_view config_json, const std::string& where);
-
-// The family for this config.json. Asks the families that come with the program first and takes the
-// best probe score; asks strangers only if none fits, in a child process, so that a library that
-// merely is on the search path neither runs here nor takes a model away from a family that opened
-// it before. A user who wants a stranger for such a config names it. Throws Error(UNSUPPORTED) if
-// none fits; its message begins with `where` (the config's path) and has the config's model_type,
-// the nearest family and each family's reason.
-const PluginDescription& choose_family(Catalog& catalog, std::string_view config_json,
-                                       const std::string& where);
-
 }  // namespace quench

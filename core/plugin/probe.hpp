@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/plugin/description.hpp"
-#include "core/plugin/file_head.hpp"
 #include "core/plugin/python_file.hpp"
 
 namespace quench {
@@ -19,10 +18,8 @@ namespace quench {
 struct CatalogOptions;
 
 // The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --each with
-// libraries on the lines of standard input, which all stand on the same others, or --family ID
-// LIBRARY with a config.json as standard input, --format ID LIBRARY with a place and "config" or
-// "no config" as its two lines, or --tokenizer ID LIBRARY with the beginnings of files in CBOR
-// there. Before a stranger's library: --confined. Returns the exit code.
+// libraries on the lines of standard input, which all stand on the same others Before a stranger's
+// library: --confined. Returns the exit code.
 int probe_main(std::vector<std::string> arguments);
 
 // What the parent learnt.
@@ -54,27 +51,5 @@ ProbeOptions probe_options(const CatalogOptions& options, bool create = false);
 // be run is its file's fault.
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
                                          const ProbeOptions& options);
-
-// What a model family says of a config.json (quench_model_table::probe), a format of a place
-// (quench_format_table::probe), or a tokenizer of a file (quench_tokenizer_table::probe).
-struct ProbeAnswer {
-  int32_t score = 0;
-  std::string message;   // why not, or what differs
-  std::string rejected;  // why there is no answer, or ""
-};
-
-// Asks families in a child process each; answers in the order of `families`. Throws like
-// probe_libraries.
-std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*>& families,
-                                      std::string_view config_json, const ProbeOptions& options);
-// The same of formats. `with_config`: whether they see the place's config.json.
-std::vector<ProbeAnswer> ask_formats(const std::vector<const PluginDescription*>& formats,
-                                     const std::filesystem::path& place, bool with_config,
-                                     const ProbeOptions& options);
-// Asks tokenizers about files, each tokenizer in a child process; for each of them the answers in
-// the order of `files`. Throws like probe_libraries.
-std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
-    const std::vector<const PluginDescription*>& tokenizers, const std::vector<FileHead>& files,
-    const ProbeOptions& options);
 
 }  // namespace quench

@@ -20,10 +20,8 @@
 #include <set>
 #include <sstream>
 
-#include "core/checkpoint/checkpoint_place.hpp"
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
-#include "core/plugin/file_head.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
@@ -35,9 +33,6 @@
 #include "core/plugin/trial.hpp"
 #include "core/process/child_process.hpp"
 #include "core/sandbox/sandbox.hpp"
-#include "quench/abi/kind/format.h"
-#include "quench/abi/kind/model.h"
-#include "quench/abi/kind/tokenizer.h"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -72,16 +67,16 @@ void enter_phase(const std::string& name) {
 }
 
 // Lets a stranger's library, which is loaded next, read what its worker may (core/apart) as far as
-// that is known before it was loaded, and `files`. It writes nowhere.
-void confine(const fs::path& library, std::set<fs::path> files = {}) {
+// that is known before it was loaded. It writes nowhere.
+void confine(const fs::path& library) {
   if (!is_confined) {
     return;
   }
   std::error_code unknown;
   const fs::path program = fs::read_symlink("/proc/self/exe", unknown);
   // In a build the libraries of the program's own plugins lie behind a link.
-  files.insert(
-      {library.parent_path(), program.parent_path().parent_path(), own_plugins(program) / "deps"});
+  std::set<fs::path> files = {library.parent_path(), program.parent_path().parent_path(),
+                              own_plugins(program) / "deps"};
   for (const LinkedLibrary& link : bundled_libraries(library)) {
     files.insert(link.path.parent_path());
   }
@@ -258,84 +253,6 @@ std::string read_input() {
   return read_all(STDIN_FILENO);
 }
 
-// The table of an item of a library that was probed before; the library is loaded for it.
-template <typename Table>
-const Table& table_of_item(const std::string& kind, const std::string& id, const fs::path& library,
-                           std::set<fs::path> files = {}) {
-  confine(library, std::move(files));
-  enter_phase("while it was loaded");
-  const quench_module* module = open_library(library);
-  const std::vector<PluginDescription> items = read_module(*module);
-  enter_phase("in init");
-  quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status = module->init(HostServices::instance().host_for(module->id), &error);
-  if (status != QUENCH_OK) {
-    throw_status("init", "init", status, error);
-  }
-  for (size_t i = 0; i < items.size(); ++i) {
-    if (items[i].kind == kind && items[i].id == id) {
-      return *static_cast<const Table*>(module->items[i]->table);
-    }
-  }
-  fail(QUENCH_DATA_LOSS, "does not offer it any more");
-}
-
-json answer_json(int32_t score, quench_error& error) {
-  error.message[sizeof error.message - 1] = '\0';
-  return {{"score", score}, {"message", printable(error.message, sizeof error.message)}};
-}
-
-json ask_family(const std::string& id, const fs::path& library) {
-  const std::string config = read_input();
-  const auto& table = table_of_item<quench_model_table>(QUENCH_KIND_MODEL, id, library);
-  enter_phase("in probe");
-  quench_error error{sizeof(quench_error), 0, {}};
-  const int32_t score = table.probe(config.data(), config.size(), &error);
-  return answer_json(score, error);
-}
-
-json ask_format(const std::string& id, const fs::path& library) {
-  const std::string input = read_input();
-  const size_t line = input.find('\n');
-  if (line == std::string::npos) {
-    fail(QUENCH_INVALID_ARGUMENT, "standard input: one line, wanted two");
-  }
-  CheckpointPlace place(input.substr(line + 1));
-  if (input.substr(0, line) != "config") {
-    place.hide_config();
-  }
-  std::set<fs::path> files;  // where they lie: those of a hub's cache are links
-  for (const std::string& name : place.names()) {
-    std::error_code dangling;
-    if (fs::path file = fs::canonical(place.folder() / name, dangling); !dangling) {
-      files.insert(std::move(file));
-    }
-  }
-  const auto& table =
-      table_of_item<quench_format_table>(QUENCH_KIND_FORMAT, id, library, std::move(files));
-  enter_phase("in probe");
-  quench_error error{sizeof(quench_error), 0, {}};
-  const int32_t score = table.probe == nullptr ? 0 : table.probe(place.get(), &error);
-  return answer_json(score, error);
-}
-
-json ask_tokenizer(const std::string& id, const fs::path& library) {
-  const json heads = json::from_cbor(read_input());
-  const auto& table = table_of_item<quench_tokenizer_table>(QUENCH_KIND_TOKENIZER, id, library);
-  json answers = json::array();
-  for (const json& file : heads) {
-    const auto& bytes = file.at("bytes").get_binary();
-    const FileHead head{file.at("name").get<std::string>(), std::string(bytes.begin(), bytes.end()),
-                        file.at("size").get<uint64_t>()};
-    const quench_file_head view = head.view();
-    enter_phase("in probe");
-    quench_error error{sizeof(quench_error), 0, {}};
-    const int32_t score = table.probe(&view, &error);
-    answers.push_back(answer_json(score, error));
-  }
-  return {{"files", answers}};
-}
-
 // The answer that a copy of this process writes, which runs `answer`: null where there is none.
 json answer_of_copy(const std::function<json()>& answer);
 
@@ -417,26 +334,16 @@ int probe_main(std::vector<std::string> arguments) {
   arguments.erase(arguments.begin(), arguments.begin() + (is_confined ? 1 : 0));
   const bool each = arguments.size() == 1 && arguments[0] == "--each";
   const bool create = arguments.size() == 2 && arguments[0] == "--create";
-  const bool family = arguments.size() == 3 && arguments[0] == "--family";
-  const bool format = arguments.size() == 3 && arguments[0] == "--format";
-  const bool tokenizer = arguments.size() == 3 && arguments[0] == "--tokenizer";
-  const bool known = arguments.size() == 1 || create || family || format || tokenizer;
-  if (!known || fcntl(kReport, F_GETFD) < 0) {
+  if ((arguments.size() != 1 && !create) || fcntl(kReport, F_GETFD) < 0) {
     std::fputs(
-        "quench __probe [--confined] [--create] LIBRARY, quench __probe --each and quench __probe "
-        "[--confined] --family|--format|--tokenizer ID LIBRARY are run by quench itself, with "
-        "descriptor 3 open\n",
+        "quench __probe [--confined] [--create] LIBRARY and quench __probe --each are run by "
+        "quench "
+        "itself, with descriptor 3 open\n",
         stderr);
     return 2;
   }
   prepare_process();
-  write_line(line_of([&] {
-    return each        ? probe_each()
-           : family    ? ask_family(arguments[1], arguments[2])
-           : format    ? ask_format(arguments[1], arguments[2])
-           : tokenizer ? ask_tokenizer(arguments[1], arguments[2])
-                       : probe(arguments.back(), create);
-  }));
+  write_line(line_of([&] { return each ? probe_each() : probe(arguments.back(), create); }));
   _exit(0);  // without the destructors of the library, which nobody needs any more
 }
 

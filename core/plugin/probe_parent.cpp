@@ -91,10 +91,6 @@ ProbeResult result_of(const json& in, const std::filesystem::path& library) {
   return result;
 }
 
-ProbeAnswer answer_from(const json& in) {
-  return {in.value("score", 0), in.value("message", ""), in.value("rejected", "")};
-}
-
 // The program's own plugins, by where they look for libraries that came with it: those that share
 // such a place share what takes long to load. A stranger's may bring others under the same names.
 using Companions = std::map<std::vector<std::string>, std::vector<size_t>>;
@@ -195,63 +191,6 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
     }
   });
   return results;
-}
-
-namespace {
-
-// The same question of every item, each in a child of its own.
-std::vector<ProbeAnswer> ask_items(const char* kind,
-                                   const std::vector<const PluginDescription*>& items,
-                                   const std::string& input, const ProbeOptions& options) {
-  std::vector<ProbeQuestion> questions;
-  for (const PluginDescription* item : items) {
-    questions.push_back({item->library, item->interpreter, {kind, item->id}, input});
-  }
-  std::vector<ProbeAnswer> answers(items.size());
-  ask(questions, options,
-      [&](size_t index, const json& answer, bool) { answers[index] = answer_from(answer); });
-  return answers;
-}
-
-}  // namespace
-
-std::vector<ProbeAnswer> ask_families(const std::vector<const PluginDescription*>& families,
-                                      std::string_view config_json, const ProbeOptions& options) {
-  return ask_items("--family", families, std::string(config_json), options);
-}
-
-std::vector<ProbeAnswer> ask_formats(const std::vector<const PluginDescription*>& formats,
-                                     const std::filesystem::path& place, bool with_config,
-                                     const ProbeOptions& options) {
-  return ask_items("--format", formats, (with_config ? "config\n" : "no config\n") + place.string(),
-                   options);
-}
-
-std::vector<std::vector<ProbeAnswer>> ask_tokenizers(
-    const std::vector<const PluginDescription*>& tokenizers, const std::vector<FileHead>& files,
-    const ProbeOptions& options) {
-  json heads = json::array();
-  for (const FileHead& file : files) {
-    heads.push_back(
-        {{"name", file.name},
-         {"bytes", json::binary(std::vector<uint8_t>(file.bytes.begin(), file.bytes.end()))},
-         {"size", file.size}});
-  }
-  std::string input;
-  json::to_cbor(heads, input);
-  std::vector<ProbeQuestion> questions;
-  for (const PluginDescription* tokenizer : tokenizers) {
-    questions.push_back(
-        {tokenizer->library, tokenizer->interpreter, {"--tokenizer", tokenizer->id}, input});
-  }
-  std::vector<std::vector<ProbeAnswer>> answers(tokenizers.size());
-  ask(questions, options, [&](size_t index, const json& answer, bool) {
-    const json all = answer.value("files", json::array());
-    for (size_t i = 0; i < files.size(); ++i) {
-      answers[index].push_back(answer_from(i < all.size() ? all[i] : answer));
-    }
-  });
-  return answers;
 }
 
 }  // namespace quench

@@ -11,6 +11,7 @@
 #include "core/hub/resolve.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/io/file.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/host_services.hpp"
 
 namespace quench {

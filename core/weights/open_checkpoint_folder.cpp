@@ -7,7 +7,7 @@
 #include "core/error.hpp"
 #include "core/io/sha256.hpp"
 #include "core/json/parse_json.hpp"
-#include "core/plugin/choose_format.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/format_handle.hpp"
 
 namespace quench {

@@ -65,6 +65,16 @@ quench_status status_of(quench_error* error, Body&& body) noexcept {
     return report_error(error, QUENCH_INTERNAL, failure.what());
   }
 }
+// The same for a function whose result is a number, which is then `otherwise`.
+template <typename Value, typename Body>
+Value value_of(Value otherwise, quench_error* error, Body&& body) noexcept {
+  Value value = otherwise;
+  status_of(error, [&] {
+    value = body();
+    return QUENCH_OK;
+  });
+  return value;
+}
 // The same for a function that cannot fail: the call after it says what has become of the process.
 template <typename Value, typename Body>
 Value value_of(Value otherwise, Body&& body) noexcept {

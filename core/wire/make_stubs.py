@@ -467,7 +467,8 @@ class Stubs:
         elif returns.startswith("deferred"):
             wrap, end = "return value_of<int32_t*>(nullptr, [&]() -> int32_t* {", "});"
         else:
-            wrap, end = f"return value_of<{NUMBERS[returns]}>(0, [&]() -> {NUMBERS[returns]} {{", "});"
+            told = "" if error == "nullptr" else f"{error}, "
+            wrap, end = f"return value_of<{NUMBERS[returns]}>(0, {told}[&]() -> {NUMBERS[returns]} {{", "});"
         ctype = {"status": "quench_status", "void": "void", "string": "const char*"}.get(
             returns, "int32_t*" if returns.startswith("deferred") else NUMBERS.get(returns))
         lines = [f"static {ctype} run({names}) {{", f"  {wrap}", *["    " + l for l in body], f"    {result}", f"  {end}"]

@@ -5,11 +5,7 @@
 prints {"module": ..., "items": [...], "surroundings": ...} as JSON. What a decorator is given must be literal, so that it
 can be read.
 
-    python3 -m quench.describe --family ID FILE
-
-asks a model family of the file, which runs for it, how well it fits the config.json on standard input, and prints
-{"score": ..., "message": ...}. The host puts `--confine LIBRARY` before either: the process confines itself first, to read
-and to write nothing.
+The host puts `--confine LIBRARY` before the file: the process confines itself first, to read and to write nothing.
 """
 
 import ast
@@ -21,7 +17,7 @@ import sys
 
 from . import abi
 from . import parameters as kinds
-from .status import INVALID_ARGUMENT, NOT_FOUND, Error
+from .status import INVALID_ARGUMENT, Error
 from .surroundings import surroundings
 
 PLUGIN_KINDS = ("quantizer", "metric", "averaging", "model")
@@ -295,20 +291,6 @@ def describe(path, items=None):
     return {"module": module, "items": [item.described() for item in items]}
 
 
-def ask_family(identifier, path):
-    """How well a family of a file fits the config on standard input, as the worker would answer."""
-    from types import SimpleNamespace
-
-    from .kinds import TABLES
-    from .plugin import Plugin
-    plugin = Plugin(path)
-    for item in plugin.items:
-        if (item.kind, item.id) == ("model", identifier):
-            score, message = TABLES["model"](plugin, item).probe(SimpleNamespace(config_json=sys.stdin.read()))
-            return {"score": score, "message": message or ""}
-    raise Error(NOT_FOUND, "%s: it offers no model %s" % (path, identifier))
-
-
 def main():
     arguments = sys.argv[1:]
     try:
@@ -316,12 +298,9 @@ def main():
             from .confine import confine
             confine({"library": arguments[1], "readable": ["/"], "writable": []})
             arguments = arguments[2:]
-        if len(arguments) == 3 and arguments[0] == "--family":
-            answer = ask_family(*arguments[1:])
-        elif len(arguments) == 1:
-            answer = {**describe(arguments[0]), "surroundings": surroundings(arguments[0])}
-        else:
-            sys.exit("usage: python3 -m quench.describe [--family ID] FILE")
+        if len(arguments) != 1:
+            sys.exit("usage: python3 -m quench.describe FILE")
+        answer = {**describe(arguments[0]), "surroundings": surroundings(arguments[0])}
         print(json.dumps(answer, sort_keys=True))
     except (Error, OSError) as failure:
         sys.exit(str(failure))

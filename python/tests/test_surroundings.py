@@ -2,13 +2,15 @@
 
 import json
 import os
-import subprocess
 import sys
 import unittest
+from types import SimpleNamespace
 
 from support import FileTest
 
 from fake_host import PACKAGE
+from quench.kinds import TABLES
+from quench.plugin import Plugin
 from quench.surroundings import COMPUTING, surroundings
 
 ROUNDING = "import quench\n\n@quench.quantizer(bits=4)\ndef mine(weight, bits):\n    return weight\n"
@@ -66,22 +68,17 @@ class SurroundingsTest(FileTest):
 
 
 class FamilyTest(FileTest):
-    def ask(self, identifier, text, config):
-        done = subprocess.run([sys.executable, "-m", "quench.describe", "--family", identifier, self.write(text)],
-                              input=json.dumps(config), capture_output=True, text=True, check=False,
-                              env={**os.environ, "PYTHONPATH": PACKAGE})
-        return json.loads(done.stdout) if done.returncode == 0 else done.stderr
+    def ask(self, text, config):
+        plugin = Plugin(self.write(text))
+        return TABLES["model"](plugin, plugin.items[0]).probe(SimpleNamespace(config_json=json.dumps(config)))
 
     FAMILY = ("import quench\n\n@quench.model(model_types=[\"mine\"])\nclass Mine:\n" +
               "".join("    def %s(self, *given):\n        pass\n" % name
                       for name in ("open", "parameters", "blocks", "embed", "stage", "logits")))
 
     def test_a_family_answers_for_its_types(self):
-        self.assertEqual(self.ask("mine", self.FAMILY, {"model_type": "mine"}), {"score": 100, "message": ""})
-        self.assertEqual(self.ask("mine", self.FAMILY, {"model_type": "other"}), {"score": 0, "message": ""})
-
-    def test_a_family_that_is_not_there_is_an_error(self):
-        self.assertIn("it offers no model other", self.ask("other", self.FAMILY, {}))
+        self.assertEqual(self.ask(self.FAMILY, {"model_type": "mine"})[0], 100)
+        self.assertEqual(self.ask(self.FAMILY, {"model_type": "other"})[0], 0)
 
 
 if __name__ == "__main__":

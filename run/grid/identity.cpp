@@ -13,6 +13,7 @@
 #include "core/json/canonical_json.hpp"
 #include "core/json/parse_json.hpp"
 #include "core/pass/judge.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"

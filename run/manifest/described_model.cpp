@@ -5,6 +5,7 @@
 
 #include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/weights/open_checkpoint.hpp"
 #include "quench/abi/kind/model.h"
 #include "train/recipe.hpp"

@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/io/file.hpp"
 #include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "run/manifest/missing_averages.hpp"
 #include "train/state_keys.hpp"

@@ -1,4 +1,4 @@
-// Plugins that lie on the search path and that nobody asked for: they run in children alone.
+// Plugins that lie on the search path and that nobody asked for: they run in other processes alone.
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -16,7 +16,8 @@ using quench::test::boundary_plugin;
 using quench::test::Outcome;
 using quench::test::Workplace;
 
-TEST_CASE("boundary: a family that dies of a config does so in a child", "[boundary]") {
+TEST_CASE("boundary: a family that dies of a config does so in a process of its own",
+          "[boundary]") {
   const Workplace here;
   const Workplace::Arguments eval = {"eval", "tiny", "--metric",
                                      "validation_loss:text=t.txt,block=16", "--json"};
@@ -62,17 +63,24 @@ TEST_CASE("boundary: a library that merely lies on the search path does nothing 
   }
 }
 
-TEST_CASE("boundary: where no family fits, one that died is told with its end", "[boundary]") {
+TEST_CASE("boundary: where no family fits, one that died or hangs is told with its end",
+          "[boundary]") {
   const Workplace here;
   const std::string config = here.folder() / "tiny/config.json";
   json changed = json::parse(quench::test::read_file(config));
-  changed["model_type"] = "nobody's";
-  here.folder().write("tiny/config.json", changed.dump());
-  const Outcome got = here.run({"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16",
-                                "--plugin-path", boundary_plugin("aaa_family")});
-  CHECK(got.code != 0);
-  CHECK_THAT(got.err, Contains("no model family fits model_type \"nobody's\"") &&
-                          Contains("model aaa_family: ") && Contains("ended by SIGABRT in probe"));
+  const std::pair<std::string, std::string> ends[] = {
+      {"nobody's", "aaa_family: its process, in probe, was ended by signal 6 (Aborted)"},
+      {"hangs", "aaa_family: its process, in probe, took more than the 1 s that one call may"}};
+  for (const auto& [type, end] : ends) {
+    changed["model_type"] = type;
+    here.folder().write("tiny/config.json", changed.dump());
+    const Outcome got =
+        here.run({"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16",
+                  "--plugin-path", boundary_plugin("aaa_family"), "--worker-time", "1"});
+    CHECK(got.code != 0);
+    CHECK_THAT(got.err,
+               Contains("no model family fits model_type \"" + type + "\"") && Contains(end));
+  }
 }
 
 TEST_CASE("boundary: a quantizer that nobody named measures nobody's error", "[boundary]") {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/corpora/tokenizer_choice.hpp"
-#include "core/plugin/choose_tokenizer.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"

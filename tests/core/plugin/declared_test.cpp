@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/plugin/choose.hpp"
 #include "core/plugin/links.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/show.hpp"

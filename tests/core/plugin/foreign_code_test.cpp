@@ -7,11 +7,14 @@
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
+#include "core/apart/apart_plugins.hpp"
 #include "core/checkpoint/checkpoint_place.hpp"
-#include "core/plugin/probe.hpp"
 #include "core/plugin/show.hpp"
 #include "core/sandbox/sandbox.hpp"
+#include "quench/abi/kind/format.h"
+#include "quench/abi/kind/model.h"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/core/plugin/python_plugins.hpp"
 #include "tests/support/skip.hpp"
@@ -71,6 +74,39 @@ CatalogOptions options_for(const PluginFolder& folder, Sandbox sandbox) {
   return options;
 }
 
+// The plugins of a catalog, served by processes of their own.
+class Served {
+ public:
+  explicit Served(const CatalogOptions& options)
+      : apart_(options_of(options)), catalog_([&] {
+          CatalogOptions with = options;
+          with.load_apart = [this](const quench::PluginDescription& item) -> const quench_item& {
+            return apart_.load(item);
+          };
+          return with;
+        }()) {}
+
+  // Score and message of the item `nosy` of a kind.
+  template <typename Table, typename... Arguments>
+  std::pair<int32_t, std::string> ask(const char* kind, Arguments... arguments) {
+    const quench_item& item = catalog_.load(catalog_.require(kind, "nosy"));
+    quench_error error{sizeof(quench_error), 0, {}};
+    const int32_t score = static_cast<const Table*>(item.table)->probe(arguments..., &error);
+    return {score, error.message};
+  }
+
+ private:
+  static quench::ApartOptions options_of(const CatalogOptions& options) {
+    quench::ApartOptions out;
+    out.self = options.self;
+    out.python = options.python;
+    return out;
+  }
+
+  quench::ApartPlugins apart_;
+  Catalog catalog_;
+};
+
 // A quantizer's file that a program runs which writes a file beside itself.
 struct OwnProgram {
   PythonFolder folder;
@@ -111,18 +147,14 @@ TEST_CASE("foreign code: a library that is asked reads the files that it is aske
   const Prey prey;
   PluginFolder folder;
   folder.add("nosy");
-  const Catalog catalog(options_for(folder, Sandbox::kStrict));
-  const quench::ProbeOptions options = quench::probe_options(catalog.options());
-  const auto family = ask_families({&catalog.require("model", "nosy")}, "nosy", options).at(0);
-  CHECK(family.score == 50);
-  CHECK(family.message == kConfined);
+  Served served(options_for(folder, Sandbox::kStrict));
+  const std::pair<int32_t, std::string> fits = {50, kConfined};
+  CHECK(served.ask<quench_model_table>("model", "nosy", uint64_t{4}) == fits);
   const TemporaryDir cache;  // a hub's, whose files are links
   const TemporaryDir place;
   fs::create_symlink(cache.write("blob", "n"), place / "weights");
-  const auto format =
-      ask_formats({&catalog.require("format", "nosy")}, place.path(), true, options).at(0);
-  CHECK(format.score == 50);
-  CHECK(format.message == kConfined);
+  const quench::CheckpointPlace files(place.path());
+  CHECK(served.ask<quench_format_table>("format", files.get()) == fits);
   CHECK_FALSE(prey.was_written());
 }
 
@@ -183,12 +215,11 @@ TEST_CASE("foreign code: a family in Python that is asked is confined before it 
       "    def probe(config):\n"
       "        raise quench.Error(quench.UNSUPPORTED, told)\n" +
           methods);
-  const Catalog catalog = folder.catalog();
+  Served served(folder.catalog().options());
+  const std::string config = "{\"model_type\": \"nosy\"}";
   const auto answer =
-      ask_families({&catalog.require("model", "nosy")}, "{\"model_type\": \"nosy\"}",
-                   quench::probe_options(catalog.options()))
-          .at(0);
-  CHECK_THAT(answer.message + answer.rejected, Contains("write 13, socket 13, token not seen"));
+      served.ask<quench_model_table>("model", config.c_str(), uint64_t{config.size()});
+  CHECK_THAT(answer.second, Contains("write 13, socket 13, token not seen"));
   CHECK_FALSE(prey.was_written());
 }
 

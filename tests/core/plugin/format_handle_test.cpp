@@ -4,7 +4,7 @@
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "core/plugin/choose_format.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/table_call.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"
@@ -72,7 +72,8 @@ TEST_CASE("format: half of the functions for reading or writing are refused", "[
   CHECK(folder.reason() == "format half_format: function fits of its table is NULL");
 }
 
-TEST_CASE("choose_format: a stranger is asked in a process of its own", "[core][plugin]") {
+TEST_CASE("choose_format: a format that did not come with the program is asked where none reads",
+          "[core][plugin]") {
   PluginFolder folder;
   folder.add("lying_format");
   Catalog catalog = folder.catalog();

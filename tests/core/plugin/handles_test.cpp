@@ -5,6 +5,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"
+#include "core/plugin/choose.hpp"
 #include "core/plugin/corpus_handle.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/optimizer_handle.hpp"

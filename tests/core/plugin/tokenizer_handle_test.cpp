@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "core/plugin/choose_tokenizer.hpp"
+#include "core/plugin/choose.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -71,8 +71,7 @@ TEST_CASE("tokenizer handle: what a plugin does wrong is its fault by name", "[c
   CHECK(odd.fault_of("endless") == "tokenizer odd_tokenizer: no memory");
 }
 
-TEST_CASE("choose tokenizer: plugins are asked about the file, strangers in a child",
-          "[core][plugin]") {
+TEST_CASE("choose tokenizer: plugins are asked about the file", "[core][plugin]") {
   OddTokenizer odd;
   const TemporaryDir files;
   CHECK(choose_tokenizer_plugin(odd.catalog, files.write("some.odd", "x")).id == "odd_tokenizer");
