@@ -40,7 +40,7 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 }
 
 // Whether all files that an index of shards names are beside it. One that cannot be read is for
-// whoever opens it.
+// when it is opened.
 bool has_shards(const fs::path& index) {
   constexpr uint64_t kMaxIndex = uint64_t{64} << 20;
   try {

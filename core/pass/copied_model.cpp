@@ -214,7 +214,7 @@ constexpr quench_model_curvature kCurvature = {
       last->table->close(last->curvature);
     }};
 
-// Of the SDK's extensions of a model, those that both have.
+// The SDK's extensions of a model that both have.
 const void* extension(const quench_model* self, const char* id) {
   const auto theirs = [&]() { return model_of(self).extension(id); };
   const std::pair<std::string_view, const void*> known[] = {
