@@ -62,7 +62,7 @@ std::optional<std::string> variable(const char* name) {
   return value != nullptr ? std::optional<std::string>(value) : std::nullopt;
 }
 
-// A stop is nobody's fault: "corpus text: stopped on request" would blame what was at work.
+// A stop is no fault: "corpus text: stopped on request" would blame what was at work.
 std::string without_place(const std::string& message) {
   constexpr std::string_view kStopped = "stopped on request";
   return message.ends_with(kStopped) ? std::string(kStopped) : message;

@@ -92,7 +92,7 @@ std::string progress_line(const ProgressState& state, size_t columns) {
   for (const std::string& tail : {share + bar + rate + left + all, share + bar + rate + left,
                                   share + rate + left, share + left, share}) {
     const size_t taken = columns_of(count) + columns_of(tail);
-    // A name that is cut to nothing tells nobody what is done.
+    // A name that is cut to nothing does not tell what is done.
     const size_t least = std::min<size_t>(columns_of(state.step), 16);
     if (taken + least <= columns) {
       const bool whole = taken + columns_of(state.step) <= columns;

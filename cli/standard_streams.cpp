@@ -52,7 +52,7 @@ void divert_plugin_output() {
   }
   own_stream = ::fdopen(own, "w");
   if (own_stream == nullptr) {
-    ::close(own);  // descriptor 1 was closed at the start: nobody receives what is printed
+    ::close(own);  // descriptor 1 was closed at the start: what is printed goes nowhere
     return;
   }
   ::dup2(STDERR_FILENO, STDOUT_FILENO);

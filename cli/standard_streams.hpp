@@ -24,7 +24,7 @@ void divert_plugin_output();
 void print_error(const std::string& line) noexcept;
 void print_warning(const std::string& line) noexcept;
 
-// Whether results() go to a pipe that nobody reads any more: `quench results ... | head`. That ends
+// Whether results() go to a pipe without a reader: `quench results ... | head`. That ends
 // the command quietly.
 bool reader_is_gone() noexcept;
 

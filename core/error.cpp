@@ -130,7 +130,7 @@ size_t first_invalid_utf8(std::string_view text) {
 
 namespace {
 
-// Nobody misspells a longer word; the longest names of tensors have about 100 bytes.
+// Longer words are not compared; the longest names of tensors have about 100 bytes.
 constexpr size_t kLongestWord = 256;
 // Entries of the tables of distances that one search may fill: some hundredths of a second.
 constexpr size_t kMostSteps = size_t{1} << 24;

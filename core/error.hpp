@@ -33,7 +33,7 @@ template <typename... Args>
 }
 
 // The exception that is being handled, as an Error: RESOURCE_EXHAUSTED where no memory was left,
-// FAILED_PRECONDITION where a file system refused, INTERNAL for all that nobody expected.
+// FAILED_PRECONDITION where a file system refused, INTERNAL for what was not expected.
 Error current_error();
 
 // The name of a code in messages and records: "data loss".

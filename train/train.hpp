@@ -31,10 +31,10 @@ struct TrainOutcome {
 };
 
 // Makes what is missing (survey_training): checkpoints, averages along the way, and the states from
-// which forks begin. Uses what exists, whoever made it. After a kill at any moment, the next call
-// continues from the last state, bit for bit, with the unfinished averages. Warns about damaged
-// folders and makes them again. Throws Error: CANCELLED after a stop request, once it has written a
-// state; RESOURCE_EXHAUSTED if the disk is full.
+// which forks begin. Uses what exists, also what other runs made. After a kill at any moment, the
+// next call continues from the last state, bit for bit, with the unfinished averages. Warns about
+// damaged folders and makes them again. Throws Error: CANCELLED after a stop request, once it has
+// written a state; RESOURCE_EXHAUSTED if the disk is full.
 TrainOutcome train(Catalog& catalog, const Training& training, const TrainOptions& options);
 
 }  // namespace quench

@@ -129,7 +129,7 @@ TrainingInventory training_inventory(const fs::path& home, const std::vector<fs:
   add_ancestors(states, used);
   for (TrainedEntry& entry : out.entries) {
     entry.at_work = at_work.contains(entry.key);
-    // An average that a run links to is finished: nobody continues from its sums.
+    // An average that a run links to is finished: no training continues from its sums.
     entry.used = entry.part == TrainedPart::kSums ? entry.at_work : used.contains(entry.key);
   }
   std::sort(out.entries.begin(), out.entries.end(), [](const auto& a, const auto& b) {

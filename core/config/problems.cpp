@@ -11,7 +11,7 @@ namespace quench {
 
 namespace {
 
-// Nobody reads more, and a large manifest can have as many problems as it has bytes.
+// A person does not read more, and a large manifest can have as many problems as it has bytes.
 constexpr size_t kMostProblems = 256;
 
 }  // namespace

@@ -30,8 +30,8 @@ class Problems {
   std::set<std::string> messages_;  // the messages of `found_`
 };
 
-// Reads the members of one mapping and then knows which keys nobody asked for. An unread key is an
-// error that names the nearest known key.
+// Reads the members of one mapping and then knows which keys were not asked for. An unread key is
+// an error that names the nearest known key.
 class MappingReader {
  public:
   // `where` names the mapping in messages ("quantizers"). Reports a node that is not a mapping.
@@ -48,7 +48,7 @@ class MappingReader {
   std::optional<int64_t> amount(const std::string& key);
   double number(const std::string& key, double otherwise, double minimum);
   bool flag(const std::string& key, bool otherwise);
-  // Reports keys that nobody asked for; `homes` says which section knows such a key.
+  // Reports keys that were not asked for; `homes` says which section knows such a key.
   void finish(const std::vector<std::pair<std::string, std::string>>& homes = {});
 
  private:

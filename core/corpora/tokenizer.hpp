@@ -31,7 +31,7 @@ class Tokenizer {
   // 256 ids, each the value of a byte; accepts any bytes. Users spell it "bytes".
   static Tokenizer bytes() { return Tokenizer(std::nullopt, {"bytes", nullptr}); }
 
-  // Of what was read.
+  // The identity of the file that was read.
   const TokenizerIdentity& identity() const { return identity_; }
 
   // The ids of every document. Always finds special tokens in the text; `add_special` adds those

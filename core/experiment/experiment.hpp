@@ -179,7 +179,7 @@ struct Experiment {
   // `tokenizer` and in paths of corpora as they are. Also paths of a training's corpora that are
   // not there.
   std::map<std::string, std::string> absent;
-  // Of a sweep: which point this is, and what it sets ({"dotted.path": value}); else 0 and null.
+  // In a sweep: which point this is, and what it sets ({"dotted.path": value}); else 0 and null.
   size_t job = 0;
   nlohmann::json point;
 };

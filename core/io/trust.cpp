@@ -80,7 +80,7 @@ std::string distrust_of_file(const fs::path& file, const Trusted& trusted) {
 }
 
 // Looks only at those parent folders that everyone can write to. (On a cluster, parent folders
-// often belong to whoever leads a group and are writable by the group.) In a sticky folder other
+// often belong to the leader of a group and are writable by the group.) In a sticky folder other
 // users can add entries but neither rename nor replace this one.
 std::string distrust_of_folder(const fs::path& folder, const Trusted& trusted) {
   struct stat status = {};

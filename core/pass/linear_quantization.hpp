@@ -29,7 +29,7 @@ class LinearQuantization {
   HostTensor float_weight(const quench_linear_info& linear) const;
   // The same on the model's device, where the quantizer looks whether it is finite.
   DeviceTensor device_weight(const quench_linear_info& linear) const;
-  // Whether nobody needs the weight or its codes in host memory.
+  // Whether neither the weight nor its codes are needed in host memory.
   bool stays_on_device(const ObservedGroup& group) const;
   void quantize_on_device(uint32_t block, ObservedGroup& group, const quench_linear_info& linear,
                           uint32_t index);

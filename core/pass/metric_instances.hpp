@@ -26,7 +26,7 @@ class MetricInstances {
   bool checks_fit(const MetricCell& cell, const HubEnvironment& hub);
   // The instance, which has all its records: they are read once. Throws like give_records.
   MetricHandle& ready(const MetricCell& cell, Corpora& corpora);
-  // Of an instance that failed nothing is kept: the next request creates another.
+  // A failed instance is not kept: the next request creates another.
   void drop(const MetricCell& cell) { made_.erase(&cell); }
 
  private:

@@ -53,7 +53,7 @@ struct PassCounts {
   // "columns", ... They differ from run to run.
   std::map<std::string, double> seconds;
   std::map<std::string, double> cpu_seconds;  // of the process in the host's parts, all threads
-  // Of the whole process: predicted at the start of the pass, and measured.
+  // Memory of the whole process: predicted at the start of the pass, and measured.
   uint64_t predicted_peak_bytes = 0;
   uint64_t peak_bytes = 0;
 };

@@ -9,7 +9,7 @@ namespace quench {
 
 namespace {
 
-// Of one value of the checkpoint, in the size that most of its values have.
+// Bytes of one value of the checkpoint: the size that most of its values have.
 uint64_t bytes_per_value(const TensorSource& source) {
   std::map<uint64_t, uint64_t> values;  // by their size
   for (uint64_t i = 0; i < source.count(); ++i) {

@@ -8,7 +8,7 @@ namespace quench {
 
 struct Command;
 
-// Starts the program and returns the id of a child that nobody owns yet. Throws std::system_error
+// Starts the program and returns the id of a child that has no owner yet. Throws std::system_error
 // with the reason that the child met, after it is gone.
 pid_t spawn(const Command& command);
 

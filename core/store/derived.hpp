@@ -1,5 +1,5 @@
 // Values computed from one value of the float model and one of a quantized model: ΔQL from losses,
-// the relative drop from accuracies. No file stores them. Whoever shows records computes them here,
+// the relative drop from accuracies. No file stores them. What shows records computes them here,
 // so they exist exactly as long as the values they derive from count.
 //
 // A metric determines what can be derived from it: its first value, by unit and

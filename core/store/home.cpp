@@ -59,7 +59,7 @@ bool has_only_what_is_kept(const fs::path& home) {
   return !error;
 }
 
-// Ignores failures: whoever writes here later reports them.
+// Ignores failures: a later write reports them.
 void make_home(const fs::path& home) {
   try {
     make_folders(home.parent_path());

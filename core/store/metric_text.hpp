@@ -47,7 +47,7 @@ class CurrentTexts {
   static void add(uint64_t job, const std::string& metric, const nlohmann::json& text,
                   nlohmann::json& texts);
 
-  // Of anything but a list nothing is known.
+  // Only of a list; for other values nothing is known.
   explicit CurrentTexts(const nlohmann::json& texts);
 
   // Whether the metric of a record (or the metric that a further value belongs to) has texts in

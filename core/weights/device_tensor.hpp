@@ -40,7 +40,7 @@ class DeviceMemory {
   std::unique_ptr<HostCopyMemory> resting_;
 };
 
-// Of a C-contiguous tensor, in elements.
+// Strides of a C-contiguous tensor, in elements.
 std::vector<int64_t> contiguous_strides(const std::vector<int64_t>& shape);
 
 // A C-contiguous tensor on the model's device. Stages that work in place share its memory.

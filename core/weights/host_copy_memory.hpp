@@ -27,7 +27,7 @@ class HostCopyMemory {
 // The extension, or nullptr where the model is in host memory or its family does not offer it.
 const quench_model_device_memory* device_memory_of(const ModelHandle& model);
 
-// Bytes that the model's device has free; UINT64_MAX where nobody says.
+// Bytes that the model's device has free; UINT64_MAX if unknown.
 uint64_t free_device_bytes(ModelHandle& model);
 
 }  // namespace quench

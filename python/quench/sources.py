@@ -48,7 +48,7 @@ class Tensors(Mapping):
         return array.astype(numpy.float32) if array.dtype == numpy.float16 else array
 
     def require_all_read(self, ignored, matches):
-        """Raises where tensors are left that nobody read: a model that lacks them would be another one."""
+        """Raises where tensors are left that were not read: a model that lacks them would be another one."""
         for name in self._all():
             if name not in self.read and not any(matches(name, pattern) for pattern in ignored):
                 raise Error(INVALID_ARGUMENT, "this family has no tensor %s" % name)

@@ -30,7 +30,7 @@ def imported(text):
     names = set()
     try:
         tree = ast.parse(text)
-    except (SyntaxError, ValueError):  # whoever imports it will hear of it
+    except (SyntaxError, ValueError):  # importing it reports the error
         return names
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

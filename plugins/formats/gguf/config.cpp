@@ -12,7 +12,7 @@ namespace quench::gguf {
 
 namespace {
 
-// Of every architecture, after its name and a dot.
+// Keys of every architecture, after its name and a dot.
 constexpr std::array<std::string_view, 21> kKeys = {
     "attention.causal",
     "attention.head_count",

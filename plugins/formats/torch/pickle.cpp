@@ -24,7 +24,7 @@ struct Instruction {
   const char* name;
 };
 
-// Of the instructions that are refused, those with a name worth telling.
+// Refused instructions with a name worth telling.
 constexpr Instruction kRefused[] = {
     {'0', "POP"},
     {'1', "POP_MARK"},

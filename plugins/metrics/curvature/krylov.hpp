@@ -12,7 +12,7 @@
 
 namespace quench::curvature {
 
-// out = A v. Both have the dimension of A and lie in the space of whoever calls it.
+// out = A v. Both have the dimension of A and lie in the caller's space.
 template <typename T>
 using Operator = std::function<void(std::span<const T> v, std::span<T> out)>;
 

@@ -42,13 +42,13 @@ class AutogradScope {
 
   // The leaf that operations use in place of `weight`: the one passed to add_leaf, or, in kTraining
   // and kDoubleBackward for an operation without a backward of its own, one made here. Returns
-  // `weight` itself if nobody wants its derivative.
+  // `weight` itself if its derivative is not wanted.
   const at::Tensor& leaf(const at::Tensor& weight);
   // The leaf of `weight`, passed in or made here; undefined if there is none.
   at::Tensor found_leaf(const at::Tensor& weight) const;
   // After a backward: adds the gradients of leaves made here to the gradients of their weights.
   void collect();
-  // The tensor that receives the derivative of `weight`; undefined if nobody wants it.
+  // The tensor that receives the derivative of `weight`; undefined if it is not wanted.
   at::Tensor gradient(const at::Tensor& weight) const;
   // `weight` in bfloat16, rounded once and kept for all uses.
   const at::Tensor& narrowed(const at::Tensor& weight);

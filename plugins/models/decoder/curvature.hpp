@@ -22,9 +22,9 @@ class Curvature {
   virtual void add_product(const quench_tensor& v, const quench_tensor& to) = 0;
 };
 
-// Of a model that is on its device as a whole. Keeps the graph that all products share: forward and
-// backward for the Hessian by double backward (double_backward/hvp_vectors.hpp), the forward for
-// Gauss-Newton. Forward-over-reverse shares nothing.
+// For a model that is on its device as a whole. Keeps the graph that all products share: forward
+// and backward for the Hessian by double backward (double_backward/hvp_vectors.hpp), the forward
+// for Gauss-Newton. Forward-over-reverse shares nothing.
 class ResidentCurvature final : public Curvature {
  public:
   // Adds weight * dloss/dθ to the flat vector `gradient` if that is not null. Throws UNSUPPORTED

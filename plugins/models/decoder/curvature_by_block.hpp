@@ -50,7 +50,7 @@ class CurvatureByBlock final : public Curvature {
   // Adds what belongs to v of the derivatives by the weights of a part to the product.
   void add_part(const Product& product, std::optional<uint32_t> block,
                 const std::vector<at::Tensor>& derivatives) const;
-  // Of a derivative, what belongs to v.
+  // The part of a derivative that belongs to v.
   at::Tensor along(const Product& product, const at::Tensor& derivative) const;
 
   Decoder& model_;

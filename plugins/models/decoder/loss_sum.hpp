@@ -14,7 +14,7 @@ class LossSum {
  public:
   LossSum() = default;
   explicit LossSum(double ready) : ready_(ready) {}
-  // The sum of this tensor's elements, of which nobody changes one.
+  // The sum of this tensor's elements, none of which changes.
   explicit LossSum(at::Tensor losses) : coming_{std::move(losses)} {}
 
   LossSum& operator+=(const LossSum& other);

@@ -163,7 +163,7 @@ void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Ten
 // The inputs of the norm other than x; not variables of the graph.
 struct Operands {
   at::Tensor weight;
-  at::Tensor gradient;  // undefined if nobody wants it
+  at::Tensor gradient;  // undefined if it is not wanted
   double eps;
 };
 

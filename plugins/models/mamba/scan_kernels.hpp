@@ -36,7 +36,7 @@ struct TapGradients {
   T* weight;  // [K, C], added to
   T* bias;    // [C], added to
 };
-// Of the channels first .. first+count, where count <= kLanes.
+// For the channels first .. first+count, where count <= kLanes.
 void taps_backward(const Taps<float>& row, const float* dy, size_t first, size_t count,
                    const TapGradients<float>& to);
 void taps_backward(const Taps<double>& row, const double* dy, size_t first, size_t count,

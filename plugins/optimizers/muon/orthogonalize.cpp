@@ -17,7 +17,7 @@ constexpr double kA = 3.4445;
 constexpr double kB = -4.7750;
 constexpr double kC = 2.0315;
 
-// On a GPU a matrix is divided by at least this, so that one of zeros stays one and nobody has to
+// On a GPU a matrix is divided by at least this, so that one of zeros stays one and no code has to
 // wait for its norm. A float32 far from where numbers lose digits.
 constexpr double kLeastNorm = 1e-30;
 

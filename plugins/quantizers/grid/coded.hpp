@@ -84,7 +84,7 @@ void take(const CodedThere& made, const Coded& to);
 void dequantize(const Coded& coded, const quench_tensor& to, const char* name);
 
 // The same of codes, scales and zeros in the memory of a device, to `to` there; `g_idx` as in
-// Coded. Nobody else looks at what is there, so it throws for a weight that is not finite, too.
+// Coded. Nothing else looks at what is there, so it throws for a weight that is not finite, too.
 void dequantize_on_device(const at::Tensor& codes, const at::Tensor& scales,
                           const at::Tensor& zeros, const std::vector<int32_t>& g_idx,
                           const at::Tensor& to, const char* name);

@@ -125,7 +125,7 @@ at::Tensor noisy_there(const at::Tensor& weight, Groups groups, GridKind kind,
     add_noise_by_kernel(weight, rounded, groups, noise.to(weight.device()), first, params.scale,
                         out);
   }
-  if (!matrix::all_finite(out)) {  // nobody else looks at what stays on a device
+  if (!matrix::all_finite(out)) {  // nothing else looks at what stays on a device
     kit::fail(QUENCH_NUMERICAL, "%s: the weight with its noise is not finite", name);
   }
   return out;

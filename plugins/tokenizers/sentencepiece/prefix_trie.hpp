@@ -40,7 +40,7 @@ class PrefixTrie {
     return at.first_child + before;
   }
 
-  // Of the entry that ends here, or -1.
+  // The id of the entry that ends here, or -1.
   int32_t value(uint32_t node) const { return nodes_[node].value; }
 
   // The longest entry with which `text` begins; length 0 if there is none.

@@ -25,7 +25,7 @@ class WireReader {
   float float32();
   std::string_view bytes();
   WireReader message();
-  // Passes over a field that nobody asks for; groups are refused.
+  // Passes over a field that is not asked for; groups are refused.
   void skip();
 
   template <typename... Args>

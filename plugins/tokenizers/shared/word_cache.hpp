@@ -16,7 +16,7 @@ class WordCache {
   static constexpr size_t kLongestWordBytes = 26;
   static constexpr size_t kMostIds = 8;
 
-  // Of the calling thread; all models share it and are told apart by `owner`.
+  // The calling thread's cache; all models share it and are told apart by `owner`.
   static WordCache& of_thread() {
     thread_local WordCache cache;
     return cache;
@@ -47,7 +47,7 @@ class WordCache {
   }
 
  private:
-  // One cache line. Owner 0 is nobody.
+  // One cache line. Owner 0 means none.
   struct alignas(64) Slot {
     uint32_t owner = 0;
     uint8_t length = 0;

@@ -84,7 +84,7 @@ def tell(tracker, counts):
 
 
 def send_all(options, tracker, stopped):
-    """Sends what is there; with --follow until nobody works on the run, or `stopped` is set."""
+    """Sends what is there; with --follow until no process works on the run, or `stopped` is set."""
     sender, watcher, sent, damaged = Sender(tracker), Watcher(), None, []
     while True:
         runs = options.follow and watcher.runs(options.run)  # asked first: what came before the end is sent

@@ -5,7 +5,7 @@ import os
 import re
 import time
 
-# quench connects to nobody but the server that is named, and tells soon when that does not answer.
+# quench connects to no server but the one that is named, and tells soon when that does not answer.
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = "true"
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "3")
 os.environ.setdefault("MLFLOW_HTTP_REQUEST_TIMEOUT", "30")

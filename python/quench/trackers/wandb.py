@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 
-os.environ["WANDB_ERROR_REPORTING"] = "false"  # quench connects to nobody but the server that is named
+os.environ["WANDB_ERROR_REPORTING"] = "false"  # quench connects to no server but the one that is named
 
 import wandb  # noqa: E402, it reads the environment
 

@@ -112,7 +112,7 @@ class Loop {
   }
 
  private:
-  // Of each column in its original order.
+  // The group of each column, in original order.
   std::vector<int32_t> group_index(const std::vector<int32_t>& order) const {
     std::vector<int32_t> index(group_.size());
     for (size_t k = 0; k < group_.size(); ++k) {
