@@ -200,17 +200,15 @@ int run(int argc, char** argv) {
   context.arguments = {argv, argv + argc};
   context.home_environment = {variable("QUENCH_HOME"), variable("XDG_CACHE_HOME"),
                               variable("HOME")};
-  context.plugin_environment = {variable("QUENCH_PLUGIN_PATH"),
-                                variable("QUENCH_PLUGIN_SYSTEM_PATH"), variable("XDG_DATA_HOME"),
+  context.plugin_environment = {variable("QUENCH_PLUGIN_PATH"), variable("XDG_DATA_HOME"),
                                 variable("HOME")};
   context.hub_environment = quench::hub_environment_from_process();
   context.python = {quench::own_python(context.executable), variable("QUENCH_PYTHON"),
                     variable("PATH").value_or("/usr/bin:/bin")};
   context.python_environments = {variable("VIRTUAL_ENV").value_or(""),
                                  variable("CONDA_PREFIX").value_or("")};
-  for (const char* name :
-       {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH", "QUENCH_PLUGIN_SYSTEM_PATH",
-        "QUENCH_PYTHON", "QUENCH_ISA", "HF_HOME", "HF_ENDPOINT"}) {
+  for (const char* name : {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH", "QUENCH_PYTHON",
+                           "QUENCH_ISA", "HF_HOME", "HF_ENDPOINT"}) {
     if (const auto value = variable(name)) {
       context.installation.emplace_back(name, *value);
     }

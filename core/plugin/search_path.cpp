@@ -78,7 +78,6 @@ std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_l
   if (!executable.empty()) {
     folders.push_back(own_plugins(executable));
   }
-  append_list(folders, environment.system_path.value_or("/usr/local/lib/quench:/usr/lib/quench"));
   return folders;
 }
 

@@ -14,7 +14,6 @@ namespace quench {
 // a program with more rights than its caller ignores them.
 struct PluginEnvironment {
   std::optional<std::string> plugin_path;    // QUENCH_PLUGIN_PATH: folders, separated by ':'
-  std::optional<std::string> system_path;    // QUENCH_PLUGIN_SYSTEM_PATH: likewise; "" for none
   std::optional<std::string> xdg_data_home;  // XDG_DATA_HOME
   std::optional<std::string> home;           // HOME
 };
@@ -24,7 +23,7 @@ struct PluginEnvironment {
 std::filesystem::path own_plugins(const std::filesystem::path& executable);
 
 // In order: the command line's folders (relative to the working directory), QUENCH_PLUGIN_PATH,
-// $XDG_DATA_HOME/quench/plugins, own_plugins(), the system's folders. Relative entries of the
+// $XDG_DATA_HOME/quench/plugins, own_plugins(). Relative entries of the
 // environment stay relative: the catalog refuses and reports them.
 std::vector<std::filesystem::path> default_search_path(
     const std::vector<std::filesystem::path>& command_line, const std::filesystem::path& executable,

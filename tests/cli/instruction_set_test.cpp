@@ -16,7 +16,6 @@ Ended doctor_with(const std::string& isa) {
   return quench::test::run_program({program_path(), "doctor"},
                                    {{"QUENCH_ISA", isa},
                                     {"QUENCH_HOME", (folder / "home").string()},
-                                    {"QUENCH_PLUGIN_SYSTEM_PATH", ""},
                                     {"QUENCH_PLUGIN_PATH", folder.path().string()}},
                                    folder.path());
 }

@@ -23,8 +23,7 @@ std::vector<std::string> program_environment() {
   std::vector<std::string> out = {"PATH=" + std::string(path != nullptr ? path : "/usr/bin:/bin"),
                                   "HOME=" + (binary_dir() / "tests/home").string(),
                                   "QUENCH_HOME=" + (binary_dir() / "tests/quench-home").string(),
-                                  "QUENCH_PLUGIN_PATH=" + (binary_dir() / "template").string(),
-                                  "QUENCH_PLUGIN_SYSTEM_PATH="};
+                                  "QUENCH_PLUGIN_PATH=" + (binary_dir() / "template").string()};
   if (const char* isa = std::getenv("QUENCH_ISA"); isa != nullptr) {
     out.push_back("QUENCH_ISA=" + std::string(isa));
   }

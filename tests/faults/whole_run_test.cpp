@@ -74,8 +74,7 @@ class Scene {
 
   std::map<std::string, std::string> environment() const {
     return {{"QUENCH_HOME", (folder_ / "home").string()},
-            {"QUENCH_PLUGIN_PATH", (binary_dir() / "template").string()},
-            {"QUENCH_PLUGIN_SYSTEM_PATH", ""}};
+            {"QUENCH_PLUGIN_PATH", (binary_dir() / "template").string()}};
   }
   static std::vector<std::string> command(std::vector<std::string> more = {}) {
     std::vector<std::string> out = {(binary_dir() / "bin/quench").string(), "run", "m.yaml"};

@@ -24,7 +24,7 @@ class RunFolder:
         self.folder = Path(folder)
         self.program = Path(build).resolve() / "bin/quench"
         self.environment = {**(environment or os.environ), "QUENCH_HOME": str(self.folder / "home"),
-                            "QUENCH_PLUGIN_PATH": str(Path(build).resolve() / "template"), "QUENCH_PLUGIN_SYSTEM_PATH": ""}
+                            "QUENCH_PLUGIN_PATH": str(Path(build).resolve() / "template")}
 
     def quench(self, *arguments, codes=(0,), **environment):
         done = subprocess.run([self.program, *map(str, arguments)], cwd=self.folder, capture_output=True, text=True,

@@ -41,9 +41,8 @@ std::string manifest_of(const SceneSettings& settings) {
 const fs::path& probed_home() {
   static const TemporaryDir kHome;
   static const fs::path kPath = [] {
-    const Ended ended = run_program(
-        {(binary_dir() / "bin/quench").string(), "plugins", "list"},
-        {{"QUENCH_HOME", kHome.path().string()}, {"QUENCH_PLUGIN_SYSTEM_PATH", ""}}, kHome.path());
+    const Ended ended = run_program({(binary_dir() / "bin/quench").string(), "plugins", "list"},
+                                    {{"QUENCH_HOME", kHome.path().string()}}, kHome.path());
     REQUIRE(ended.code == 0);
     return kHome.path();
   }();
@@ -70,7 +69,7 @@ void TrainingScene::reset() const {
 }
 
 std::map<std::string, std::string> TrainingScene::environment() const {
-  return {{"QUENCH_HOME", (folder_ / "home").string()}, {"QUENCH_PLUGIN_SYSTEM_PATH", ""}};
+  return {{"QUENCH_HOME", (folder_ / "home").string()}};
 }
 
 std::vector<std::string> TrainingScene::command(std::vector<std::string> more) const {

@@ -135,7 +135,7 @@ TEST_CASE("catalog: folders that others can write to, and relative ones, are ref
     CHECK(folder.reason() == "the folder belongs to user 54321; plugins are not loaded from there");
   }
   SECTION("a relative folder") {
-    const auto path = quench::default_search_path({}, "", {"plugins", "", {}, {}});
+    const auto path = quench::default_search_path({}, "", {"plugins", {}, {}});
     CHECK(path == std::vector<fs::path>{"plugins"});
     const Catalog catalog({path, "", quench::test::quench_executable(), 20});
     REQUIRE(catalog.rejected().size() == 1);
@@ -161,14 +161,12 @@ TEST_CASE("search path: whoever may change the program may add plugins", "[core]
   CHECK(fault().empty());
 }
 
-TEST_CASE("search path: the order is command line, environment, user, program, system",
-          "[core][plugin]") {
+TEST_CASE("search path: the order is command line, environment, user, program", "[core][plugin]") {
   const auto path =
-      quench::default_search_path({"/a", "/b"}, "/opt/q/bin/quench", {"/c::/d", {}, {}, "/home/x"});
+      quench::default_search_path({"/a", "/b"}, "/opt/q/bin/quench", {"/c::/d", {}, "/home/x"});
   CHECK(path == std::vector<fs::path>{"/a", "/b", "/c", "/d", "/home/x/.local/share/quench/plugins",
-                                      "/opt/q/lib/quench", "/usr/local/lib/quench",
-                                      "/usr/lib/quench"});
-  CHECK(quench::default_search_path({}, "", {{}, "", "/data", "/home/x"}) ==
+                                      "/opt/q/lib/quench"});
+  CHECK(quench::default_search_path({}, "", {{}, "/data", "/home/x"}) ==
         std::vector<fs::path>{"/data/quench/plugins"});
 }
 
