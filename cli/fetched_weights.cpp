@@ -60,7 +60,8 @@ FetchedWeights::FetchedWeights(const LoadedRun& run, const ManifestStorage& stor
                                         state.bytes_done, revision.missing_bytes);
     }
   };
-  window_ = std::make_unique<RevisionWindow>(needs_.steps, storage.limit, storage.evict, *place_);
+  window_ =
+      std::make_unique<RevisionWindow>(needs_.steps, storage.limit.value, storage.evict, *place_);
 }
 
 FetchedWeights::~FetchedWeights() {
