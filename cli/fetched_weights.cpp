@@ -59,7 +59,8 @@ FetchedWeights::FetchedWeights(const LoadedRun& run, const ManifestStorage& stor
                                         state.bytes_done, revision.missing_bytes);
     }
   };
-  window_ = std::make_unique<RevisionWindow>(needs_.steps, storage.limit, storage.evict, *store_);
+  window_ =
+      std::make_unique<RevisionWindow>(needs_.steps, storage.limit.value, storage.evict, *store_);
 }
 
 FetchedWeights::~FetchedWeights() {

@@ -98,8 +98,7 @@ void set_storage(const ManifestOptions& options, Manifest& manifest) {
       fail(QUENCH_INVALID_ARGUMENT, "--storage-limit: got {}, wanted bytes such as 200GB",
            printable(options.storage_limit));
     }
-    storage.limit = *bytes;
-    storage.limit_place = {"--storage-limit", 0, 0};
+    storage.limit = {*bytes, {"--storage-limit", 0, 0}};
   }
   if (!options.evict.empty()) {
     storage.evict = options.evict == "done";

@@ -74,7 +74,7 @@ StorageForecast forecast_storage(const LoadedRun& run, const ManifestStorage& as
     out.unknown += !listed && sizes[i].guess == 0 ? 1 : 0;
     revisions.push_back(simulation.files_of(needs.revisions[i], sizes[i]));
   }
-  out.window = forecast(needs.steps, asked.limit, asked.evict, revisions, simulation.present);
+  out.window = forecast(needs.steps, asked.limit.value, asked.evict, revisions, simulation.present);
   if (!needs.at.empty()) {
     out.least_for = step_in_words(run.experiments, needs.at[out.window.least_step]);
   }
@@ -83,13 +83,13 @@ StorageForecast forecast_storage(const LoadedRun& run, const ManifestStorage& as
 
 void check_limit(const StorageForecast& forecast) {
   const ManifestStorage& asked = forecast.asked;
-  if (asked.limit == 0 || forecast.window.least <= asked.limit) {
+  if (asked.limit.value == 0 || forecast.window.least <= asked.limit.value) {
     return;
   }
   throw UsageError(
       QUENCH_INVALID_ARGUMENT,
-      fmt::format("{}: storage: limit = {} bytes, wanted at least {}: {}", asked.limit_place.text(),
-                  asked.limit, forecast.window.least,
+      fmt::format("{}: storage: limit = {} bytes, wanted at least {}: {}", asked.limit.place.text(),
+                  asked.limit.value, forecast.window.least,
                   asked.evict ? "for " + forecast.least_for
                               : "for all revisions; with `evict: done` weights go when no cell "
                                 "needs them"));
@@ -117,15 +117,16 @@ std::vector<SizedRevision> remembered_sizes(const StorageNeeds& needs, const Fin
 
 nlohmann::json to_json(const StorageForecast& forecast) {
   const ManifestStorage& asked = forecast.asked;
-  return {{"limit_bytes", asked.limit > 0 ? nlohmann::json(asked.limit) : nlohmann::json()},
-          {"evict", asked.evict ? "done" : "never"},
-          {"peak_bytes", forecast.window.peak},
-          {"fetch_bytes", forecast.window.fetched},
-          {"least_bytes", forecast.window.least},
-          {"least_for", forecast.least_for},
-          {"revisions", forecast.revisions},
-          {"guessed", forecast.guessed},
-          {"unknown", forecast.unknown}};
+  return {
+      {"limit_bytes", asked.limit.value > 0 ? nlohmann::json(asked.limit.value) : nlohmann::json()},
+      {"evict", asked.evict ? "done" : "never"},
+      {"peak_bytes", forecast.window.peak},
+      {"fetch_bytes", forecast.window.fetched},
+      {"least_bytes", forecast.window.least},
+      {"least_for", forecast.least_for},
+      {"revisions", forecast.revisions},
+      {"guessed", forecast.guessed},
+      {"unknown", forecast.unknown}};
 }
 
 void print(const StorageForecast& forecast, const std::string& manifest) {
@@ -135,12 +136,12 @@ void print(const StorageForecast& forecast, const std::string& manifest) {
   }
   const WindowForecast& window = forecast.window;
   if (forecast.unknown < forecast.revisions) {
-    fmt::print(results(),
-               "storage: at most {} in the cache at a time{}, {} to fetch; at least {}{}\n",
-               bytes_text(window.peak),
-               forecast.asked.limit > 0 ? ", limit " + bytes_text(forecast.asked.limit) : "",
-               bytes_text(window.fetched), bytes_text(window.least),
-               forecast.asked.evict ? ", for " + forecast.least_for : "");
+    fmt::print(
+        results(), "storage: at most {} in the cache at a time{}, {} to fetch; at least {}{}\n",
+        bytes_text(window.peak),
+        forecast.asked.limit.value > 0 ? ", limit " + bytes_text(forecast.asked.limit.value) : "",
+        bytes_text(window.fetched), bytes_text(window.least),
+        forecast.asked.evict ? ", for " + forecast.least_for : "");
   }
   if (forecast.guessed + forecast.unknown > 0) {
     fmt::print(results(),

@@ -81,6 +81,10 @@ const YamlNode* MappingReader::require(const std::string& key) {
   return found;
 }
 
+void MappingReader::add(const Place& place, const std::string& message) {
+  problems_.add(place, where_ + ": " + message);
+}
+
 std::string MappingReader::text(const std::string& key, const std::string& otherwise) {
   const YamlNode* found = get(key);
   if (found == nullptr) {

@@ -41,6 +41,8 @@ class MappingReader {
   const YamlNode* get(const std::string& key);
   // Like get, but reports a missing member.
   const YamlNode* require(const std::string& key);
+  // Adds "where: message" at the place.
+  void add(const Place& place, const std::string& message);
   std::string text(const std::string& key, const std::string& otherwise);
   long long integer(const std::string& key, long long otherwise, long long minimum,
                     long long maximum);
@@ -50,6 +52,10 @@ class MappingReader {
   bool flag(const std::string& key, bool otherwise);
   // Reports keys that were not asked for; `homes` says which section knows such a key.
   void finish(const std::vector<std::pair<std::string, std::string>>& homes = {});
+
+  const YamlNode& node() const { return node_; }
+  const std::string& where() const { return where_; }
+  Problems& problems() const { return problems_; }
 
  private:
   const YamlNode& node_;

@@ -24,6 +24,7 @@ std::string where_of(const FoundBranch& branch) {
 
 void place_on_axes(FoundBranch& branch, Problems& problems) {
   const ManifestBranch& spec = *branch.spec;
+  const ManifestOffset offset = spec.offset.value_or(ManifestOffset());
   for (size_t i = 0; i < branch.checkpoints.size(); ++i) {
     CheckpointCell& cell = branch.checkpoints[i];
     bool fits = true;
@@ -32,7 +33,7 @@ void place_on_axes(FoundBranch& branch, Problems& problems) {
       fits = !__builtin_mul_overflow(*cell.step, spec.tokens_per_step, &tokens);
       cell.tokens = tokens;
     }
-    if (!fits || !shift(cell.step, spec.offset_step) || !shift(cell.tokens, spec.offset_tokens)) {
+    if (!fits || !shift(cell.step, offset.step) || !shift(cell.tokens, offset.tokens)) {
       problems.add(branch.places[i],
                    fmt::format("{}: {}: step or tokens are beyond 64 bits with the branch's offset",
                                where_of(branch), printable(cell.revision)));
@@ -174,9 +175,9 @@ class Planting {
     const CheckpointCell& first = out_.checkpoints[begin_[child]];
     std::optional<int64_t> step = first.step;
     std::optional<int64_t> tokens = first.tokens;
-    if (spec.has_offset) {
-      step = spec.offset_step > 0 ? std::optional(spec.offset_step) : std::nullopt;
-      tokens = spec.offset_tokens > 0 ? std::optional(spec.offset_tokens) : std::nullopt;
+    if (spec.offset) {
+      step = spec.offset->step > 0 ? std::optional(spec.offset->step) : std::nullopt;
+      tokens = spec.offset->tokens > 0 ? std::optional(spec.offset->tokens) : std::nullopt;
     }
     const size_t begin = begin_[parent->second];
     std::optional<size_t> fork;

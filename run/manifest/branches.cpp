@@ -97,24 +97,24 @@ class BranchFinder {
                Problems& problems)
       : spec_(spec),
         relative_to_(relative_to),
-        folder_(without_slash(relative_to / spec.model.text)),
+        folder_(without_slash(relative_to / spec.model.value)),
         names_(names),
         problems_(problems),
         where_(spec.name.empty() ? "checkpoints" : "branch " + printable(spec.name)) {}
 
   // One branch per value of the captures in the branch's name.
   std::vector<FoundBranch> find() {
-    if (spec_.model.text.empty() || spec_.model.text == "train") {
+    if (spec_.model.value.empty() || spec_.model.value == "train") {
       return {};  // reported already
     }
     if (!is_pattern(spec_.name, spec_.place) ||
-        !is_pattern(spec_.parent.text, spec_.parent.place)) {
+        !is_pattern(spec_.parent.value, spec_.parent.place)) {
       return {};
     }
-    if (!is_hub_model(spec_.model.text) && !fs::exists(folder_)) {
+    if (!is_hub_model(spec_.model.value) && !fs::exists(folder_)) {
       add(spec_.model.place,
           fmt::format("model {} does not exist{}", folder_.lexically_normal().string(),
-                      hub_hint(spec_.model.text)));
+                      hub_hint(spec_.model.value)));
       return {};
     }
     read_config();
@@ -136,12 +136,12 @@ class BranchFinder {
 
   // Reads the text of a config.json that the manifest names or contains.
   void read_config() {
-    config_ = spec_.config.text;
+    config_ = spec_.config.value;
     if (config_.empty() || config_[0] == '{') {
       return;
     }
     try {
-      config_ = read_file(relative_to_ / spec_.config.text, kMaxConfigBytes);
+      config_ = read_file(relative_to_ / spec_.config.value, kMaxConfigBytes);
     } catch (const Error& error) {
       add(spec_.config.place, fmt::format("config: {}", error.what()));
     }
@@ -159,14 +159,14 @@ class BranchFinder {
 
   CheckpointCell cell_of(const std::string& revision) const {
     CheckpointCell cell;
-    cell.model = spec_.model.text;
+    cell.model = spec_.model.value;
     cell.revision = revision;
     if (is_hub_model(cell.model)) {
       cell.location = revision.empty() ? cell.model : cell.model + "@" + revision;
     } else {
       cell.location = revision.empty() ? folder_.string() : (folder_ / revision).string();
     }
-    cell.family = spec_.family;
+    cell.family = spec_.family.value;
     cell.config = config_;
     return cell;
   }
@@ -195,12 +195,12 @@ class BranchFinder {
   // Reads one name of a list.
   void take(const PlacedText& name, std::vector<Found>& out) {
     if (spec_.pattern.empty()) {
-      out.push_back(named(name.text, name.place));
-    } else if (auto captures = RevisionPattern(spec_.pattern).match(name.text)) {
-      out.push_back(captured(name.text, name.place, std::move(*captures)));
+      out.push_back(named(name.value, name.place));
+    } else if (auto captures = RevisionPattern(spec_.pattern).match(name.value)) {
+      out.push_back(captured(name.value, name.place, std::move(*captures)));
     } else {
       add(name.place, fmt::format("revision \"{}\" does not match the pattern \"{}\"",
-                                  printable(name.text), printable(spec_.pattern)));
+                                  printable(name.value), printable(spec_.pattern)));
     }
   }
 
@@ -220,31 +220,31 @@ class BranchFinder {
   // cache: listed ones are accepted, and their cells wait until they are downloaded.
   std::vector<Found> listed() {
     if (spec_.revisions.empty()) {
-      return is_hub_model(spec_.model.text) ? std::vector{named("", spec_.model.place)}
-                                            : whole_folder();
+      return is_hub_model(spec_.model.value) ? std::vector{named("", spec_.model.place)}
+                                             : whole_folder();
     }
     if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
       return {};
     }
     std::vector<Found> out;
-    const bool is_hub = is_hub_model(spec_.model.text);  // no list is asked for then
+    const bool is_hub = is_hub_model(spec_.model.value);  // no list is asked for then
     const std::vector<std::string> names =
-        is_hub ? std::vector<std::string>() : names_.of(spec_.model.text, folder_);
+        is_hub ? std::vector<std::string>() : names_.of(spec_.model.value, folder_);
     for (const PlacedText& wanted : spec_.revisions) {
-      if (is_hub || std::find(names.begin(), names.end(), wanted.text) != names.end()) {
+      if (is_hub || std::find(names.begin(), names.end(), wanted.value) != names.end()) {
         take(wanted, out);
         continue;
       }
-      const std::string near = nearest(wanted.text, names);
+      const std::string near = nearest(wanted.value, names);
       add(wanted.place,
-          fmt::format("no revision \"{}\" in {}{}", printable(wanted.text), spec_.model.text,
+          fmt::format("no revision \"{}\" in {}{}", printable(wanted.value), spec_.model.value,
                       near.empty() ? "" : fmt::format("; nearest is {}", near)));
     }
     return out;
   }
 
   std::vector<Found> matching() {
-    const std::vector<std::string>& names = names_.of(spec_.model.text, folder_);
+    const std::vector<std::string>& names = names_.of(spec_.model.value, folder_);
     if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
       return {};
     }
@@ -261,7 +261,7 @@ class BranchFinder {
       constexpr size_t kShown = 5;
       const auto shown = names.begin() + static_cast<ptrdiff_t>(std::min(names.size(), kShown));
       add(spec_.revisions_place,
-          fmt::format("no revision of {} matches \"{}\"; there are {}", spec_.model.text,
+          fmt::format("no revision of {} matches \"{}\"; there are {}", spec_.model.value,
                       printable(spec_.pattern),
                       names.empty() ? none()
                                     : fmt::format("{}: {}", names.size(),
@@ -271,9 +271,9 @@ class BranchFinder {
   }
 
   std::string none() const {
-    return is_hub_model(spec_.model.text) ? "none in the cache; get them with: quench fetch " +
-                                                printable(spec_.place.file, 400)
-                                          : "none";
+    return is_hub_model(spec_.model.value) ? "none in the cache; get them with: quench fetch " +
+                                                 printable(spec_.place.file, 400)
+                                           : "none";
   }
 
   // The number that a range of `match` constrains, or nothing.
@@ -340,7 +340,7 @@ class BranchFinder {
     sort_and_thin(members);
     FoundBranch out{&spec_, {}, {}, {}};
     out.branch.name = name.filled(captures);
-    out.branch.parent = RevisionPattern(spec_.parent.text).filled(captures);
+    out.branch.parent = RevisionPattern(spec_.parent.value).filled(captures);
     out.branch.mark = spec_.mark;
     for (Found& one : members) {
       one.cell.branch = out.branch.name;

@@ -28,14 +28,16 @@ void check_plugin(const ManifestRequirement& wanted, const Catalog& catalog, Pro
                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     return;
   }
-  if (!wanted.version.empty() && !VersionRange(wanted.version).contains(found->version)) {
-    problems.add(wanted.version_place, fmt::format("requires: plugin {} is {}, wanted {}",
-                                                   wanted.plugin, found->version, wanted.version));
+  if (!wanted.version.value.empty() &&
+      !VersionRange(wanted.version.value).contains(found->version)) {
+    problems.add(wanted.version.place,
+                 fmt::format("requires: plugin {} is {}, wanted {}", wanted.plugin, found->version,
+                             wanted.version.value));
   }
-  if (!wanted.sha256.empty() && wanted.sha256 != found->sha256) {
-    problems.add(wanted.sha256_place,
+  if (!wanted.sha256.value.empty() && wanted.sha256.value != found->sha256) {
+    problems.add(wanted.sha256.place,
                  fmt::format("requires: {} has sha256 {}, wanted {}", found->library.string(),
-                             found->sha256, wanted.sha256));
+                             found->sha256, wanted.sha256.value));
   }
 }
 
@@ -45,9 +47,9 @@ void check_requirements(const Manifest& manifest, const Catalog& catalog, Proble
   for (const ManifestRequirement& wanted : manifest.requirements) {
     if (!wanted.plugin.empty()) {
       check_plugin(wanted, catalog, problems);
-    } else if (!VersionRange(wanted.version).contains(kVersion)) {
-      problems.add(wanted.version_place,
-                   fmt::format("requires: quench is {}, wanted {}", kVersion, wanted.version));
+    } else if (!VersionRange(wanted.version.value).contains(kVersion)) {
+      problems.add(wanted.version.place, fmt::format("requires: quench is {}, wanted {}", kVersion,
+                                                     wanted.version.value));
     }
   }
 }

@@ -110,7 +110,7 @@ std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<
                                 const std::string& where, Problems& problems) {
   std::set<size_t> found;
   for (const PlacedText& place : at) {
-    if (place.text == "forks") {
+    if (place.value == "forks") {
       const size_t before = found.size();
       for (const Branch& branch : trajectory.branches) {
         if (branch.fork) {
@@ -126,15 +126,15 @@ std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<
       }
       continue;
     }
-    if (place.text == "first" || place.text == "last") {
+    if (place.value == "first" || place.value == "last") {
       for (const Branch& branch : trajectory.branches) {
         const auto [first, last] = extent(trajectory, branch.name);
-        found.insert(place.text == "first" ? first : last);
+        found.insert(place.value == "first" ? first : last);
       }
       continue;
     }
     try {
-      const std::vector<size_t> named = find_references(trajectory, place.text);
+      const std::vector<size_t> named = find_references(trajectory, place.value);
       found.insert(named.begin(), named.end());
     } catch (const Error& error) {
       problems.add(place.place, fmt::format("{}: {}", where, error.what()));

@@ -1,6 +1,5 @@
 #include "run/manifest/document_keys.hpp"
 
-#include "core/error.hpp"
 #include "run/manifest/cluster_keys.hpp"
 #include "run/manifest/manifest_data.hpp"
 #include "run/manifest/manifest_items.hpp"
@@ -21,32 +20,25 @@ bool is_plain_name(const std::string& name) {
          name.find('/') == std::string::npos && printable(name, name.size() + 1) == name;
 }
 
-void read_name(MappingReader& reader, Document& document) {
-  Manifest& out = document.out;
+void read_name(MappingReader& reader, Manifest& out) {
   out.name = reader.text("name", out.file.stem().string());
   if (!is_plain_name(out.name)) {
-    const YamlNode* name = document.root.find("name");
-    out.problems.add(
-        name != nullptr ? name->place : document.root.place,
-        fmt::format("manifest: name = \"{}\", wanted a plain folder name", printable(out.name)));
+    const YamlNode* name = reader.get("name");
+    reader.add(name != nullptr ? name->place : reader.node().place,
+               fmt::format("name = \"{}\", wanted a plain folder name", printable(out.name)));
   }
 }
 
-void read_metrics(MappingReader& reader, Document& document) {
-  Manifest& out = document.out;
+void check_metrics(MappingReader& reader, Manifest& out) {
   const YamlNode* metrics = reader.require("metrics");
-  if (metrics == nullptr) {
-    return;
-  }
-  out.metrics = read_items(metrics, ItemKind::kMetric, out.problems);
-  if (metrics->is_null() || (metrics->is_sequence() && metrics->items.empty())) {
+  if (metrics != nullptr &&
+      (metrics->is_null() || (metrics->is_sequence() && metrics->items.empty()))) {
     out.problems.add(metrics->place, "metrics: empty; wanted at least one");
   }
 }
 
 // The section `train` and `model: train` need each other.
-void read_train(MappingReader& reader, Document& document) {
-  Manifest& out = document.out;
+void read_train(MappingReader& reader, Manifest& out) {
   const YamlNode* train = reader.get("train");
   if (train != nullptr) {
     out.training = read_training(*train, out.problems);
@@ -55,151 +47,105 @@ void read_train(MappingReader& reader, Document& document) {
   if (wanted && train == nullptr) {
     out.problems.add(out.checkpoints.place,
                      "checkpoints: `model: train` without a section `train`");
-  } else if (!wanted && train != nullptr && document.root.find("checkpoints") != nullptr) {
-    out.problems.add(train->place,
-                     "manifest: a section `train` needs `model: train` under `checkpoints`");
+  } else if (!wanted && train != nullptr && reader.get("checkpoints") != nullptr) {
+    reader.add(train->place, "a section `train` needs `model: train` under `checkpoints`");
   }
 }
 
+// A section that a function of its own reads; it may be nullptr, or null.
+template <auto Section, auto Read, typename Schema>
+void add_section(Fields<Manifest>& f, const char* name, Schema schema) {
+  f.own(name, schema, [name](MappingReader& reader, Manifest& out) {
+    out.*Section = Read(reader.get(name), out.problems);
+  });
+}
+
+template <auto Section, ItemKind kind>
+Fields<Manifest>::Field& add_items(Fields<Manifest>& f, const char* name,
+                                   Fields<Manifest>::SchemaOf schema) {
+  return f.own(name, schema, [name](MappingReader& reader, Manifest& out) {
+    out.*Section = read_items(reader.get(name), kind, out.problems);
+  });
+}
+
+json metrics_schema(const Catalog& catalog) {
+  json metrics = entries_schema(catalog, ItemKind::kMetric);
+  metrics["type"] = "array";
+  metrics["minItems"] = 1;
+  return described(std::move(metrics), "What to measure");
+}
+
 // In the order of reading.
-const std::vector<SectionKey<Document>> kKeys = {
-    {"name",
-     [](const Catalog&) {
-       return json{{"type", json::array({"string", "number"})},
-                   {"pattern", "^[^./][^/]*$"},
-                   {"maxLength", kMaxName},
-                   {"description", "Name of the run and of its results folder"}};
-     },
-     read_name},
-    {"seed",
-     [](const Catalog&) {
-       return json{{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxSeed}, {"default", 0}};
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.seed = static_cast<uint64_t>(reader.integer("seed", 0, 0, kMaxSeed));
-     }},
-    {"dtype",
-     [](const Catalog&) {
-       return json{{"enum", dtype_names()}, {"default", "float32"}};
-     },
-     [](MappingReader& reader, Document& document) {
-       if (const YamlNode* dtype = reader.get("dtype")) {
-         document.out.dtype = reader.text("dtype", "float32");
-         document.out.dtype_place = dtype->place;
-       }
-     }},
-    {"device",
-     [](const Catalog&) {
-       return json{{"type", "string"}, {"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}};
-     },
-     [](MappingReader& reader, Document& document) {
-       if (const YamlNode* device = reader.get("device")) {
-         document.out.device = reader.text("device", "cpu");
-         document.out.device_place = device->place;
-       }
-     }},
-    {"requires",
-     [](const Catalog& catalog) {
-       return described(requires_schema(catalog), "What must be installed");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
-     }},
-    {"processes",
-     [](const Catalog&) {
-       return described(processes_schema(), "Which plugins share the program's process");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.processes = read_processes(reader.get("processes"), document.out.problems);
-     }},
-    {"checkpoints",
-     [](const Catalog& catalog) {
-       return described(checkpoints_schema(catalog), "The trajectory: a tree of branches");
-     },
-     [](MappingReader& reader, Document& document) {
-       if (const YamlNode* checkpoints = reader.require("checkpoints")) {
-         document.out.checkpoints = read_checkpoints(*checkpoints, document.out.problems);
-       }
-     }},
-    {"train",
-     [](const Catalog& catalog) {
-       return described(train_schema(catalog), "What to train, with `model: train`");
-     },
-     read_train},
-    {"averaging",
-     [](const Catalog& catalog) {
-       return described(entries_schema(catalog, ItemKind::kAveraging), "Averages of checkpoints");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.averagings =
-           read_items(reader.get("averaging"), ItemKind::kAveraging, document.out.problems);
-     }},
-    {"quantizers",
-     [](const Catalog& catalog) {
-       return described(entries_schema(catalog, ItemKind::kQuantizer),
-                        "Methods; a list is an axis");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.quantizers =
-           read_items(reader.get("quantizers"), ItemKind::kQuantizer, document.out.problems);
-     }},
-    {"metrics",
-     [](const Catalog& catalog) {
-       json metrics = entries_schema(catalog, ItemKind::kMetric);
-       metrics["type"] = "array";
-       metrics["minItems"] = 1;
-       return described(metrics, "What to measure");
-     },
-     read_metrics},
-    {"calibration",
-     [](const Catalog& catalog) {
-       return described(calibration_schema(catalog), "Named calibration data");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.calibrations =
-           read_calibrations(reader.get("calibration"), document.out.problems);
-     }},
-    {"corpora",
-     [](const Catalog& catalog) {
-       return described(corpora_schema(catalog), "Named texts or ids");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.corpora = read_corpora(reader.get("corpora"), document.out.problems);
-     }},
-    {"report",
-     [](const Catalog&) {
-       return json{{"type", json::array({"object", "null"})}, {"description", "The report"}};
-     },
-     [](MappingReader& reader, Document& document) {
-       if (const YamlNode* report = reader.get("report")) {
-         document.out.report = *report;
-       }
-     }},
-    {"sweep",
-     [](const Catalog&) {
-       return described(sweep_schema(), "Points, or lists under dotted paths; each point is a run");
-     },
-     [](MappingReader& reader, Document&) { reader.get("sweep"); }},
-    {"storage",
-     [](const Catalog& catalog) {
-       return described(storage_schema(catalog),
-                        "What `run --fetch` may keep of the hub's weights");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.storage = read_storage(reader.get("storage"), document.out.problems);
-     }},
-    {"cluster",
-     [](const Catalog&) {
-       return described(cluster_schema(), "What quench submit asks a cluster for");
-     },
-     [](MappingReader& reader, Document& document) {
-       document.out.cluster = read_cluster(reader.get("cluster"), document.out.problems);
-     }}};
+const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
+  f.own("name",
+        {{"type", json::array({"string", "number"})},
+         {"pattern", "^[^./][^/]*$"},
+         {"maxLength", kMaxName},
+         {"description", "Name of the run and of its results folder"}},
+        read_name);
+  f.integer("seed", &Manifest::seed, 0, kMaxSeed).schema({{"default", 0}});
+  f.text("dtype", &Manifest::dtype).schema([](const Catalog&) {
+    return json{{"enum", dtype_names()}, {"default", "float32"}};
+  });
+  f.text("device", &Manifest::device)
+      .schema({{"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}});
+  add_section<&Manifest::requirements, read_requirements>(
+      f, "requires", described(requires_schema(), "What must be installed"));
+  add_section<&Manifest::processes, read_processes>(
+      f, "processes", described(processes_schema(), "Which plugins share the program's process"));
+  f.own("checkpoints", described(checkpoints_schema(), "The trajectory: a tree of branches"),
+        [](MappingReader& reader, Manifest& out) {
+          if (const YamlNode* checkpoints = reader.require("checkpoints")) {
+            out.checkpoints = read_checkpoints(*checkpoints, out.problems);
+          }
+        });
+  f.own(
+      "train",
+      [](const Catalog& catalog) {
+        return described(train_schema(catalog), "What to train, with `model: train`");
+      },
+      read_train);
+  add_items<&Manifest::averagings, ItemKind::kAveraging>(
+      f, "averaging", [](const Catalog& catalog) {
+        return described(entries_schema(catalog, ItemKind::kAveraging), "Averages of checkpoints");
+      });
+  add_items<&Manifest::quantizers, ItemKind::kQuantizer>(
+      f, "quantizers", [](const Catalog& catalog) {
+        return described(entries_schema(catalog, ItemKind::kQuantizer),
+                         "Methods; a list is an axis");
+      });
+  add_items<&Manifest::metrics, ItemKind::kMetric>(f, "metrics", metrics_schema)
+      .then(check_metrics);
+  add_section<&Manifest::calibrations, read_calibrations>(
+      f, "calibration", described(calibration_schema(), "Named calibration data"));
+  f.own(
+      "corpora",
+      [](const Catalog& catalog) {
+        return described(corpora_schema(catalog), "Named texts or ids");
+      },
+      [](MappingReader& reader, Manifest& out) {
+        out.corpora = read_corpora(reader.get("corpora"), out.problems);
+      });
+  f.own("report", {{"type", json::array({"object", "null"})}, {"description", "The report"}},
+        [](MappingReader& reader, Manifest& out) {
+          if (const YamlNode* report = reader.get("report")) {
+            out.report = *report;
+          }
+        });
+  f.own("sweep",
+        described(sweep_schema(), "Points, or lists under dotted paths; each point is a run"),
+        [](MappingReader& reader, Manifest&) { reader.get("sweep"); });
+  add_section<&Manifest::storage, read_storage>(
+      f, "storage",
+      described(storage_schema(), "What `run --fetch` may keep of the hub's weights"));
+  add_section<&Manifest::cluster, read_cluster>(
+      f, "cluster", described(cluster_schema(), "What quench submit asks a cluster for"));
+});
 
 }  // namespace
 
-std::span<const SectionKey<Document>> document_keys() {
-  return kKeys;
+const Fields<Manifest>& document_keys() {
+  return kDocument;
 }
 
 const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 
-#include "core/error.hpp"
 #include "quench/abi/kind/format.h"
-#include "run/manifest/manifest_schema.hpp"
+#include "quench/abi/kind/transform.h"
 #include "run/manifest/process_keys.hpp"
-#include "run/manifest/schema_pieces.hpp"
 
 namespace quench {
 
@@ -19,43 +17,28 @@ constexpr size_t kMaxName = 4096;  // bytes
 
 // ---- values
 
-// A name, or "" after reporting the error.
-std::string read_name(const ItemPlace& at, const YamlNode::Member& member) {
-  const bool is_name =
-      member.value.is_scalar() && printable(member.value.scalar, kMaxName) == member.value.scalar;
-  if (is_name) {
-    return member.value.scalar;
-  }
-  at.add(member.value.place,
-         fmt::format("`{}`: got {}, wanted a name", member.key, member.value.described()));
-  return "";
+std::optional<std::string> plain_name(const std::string& text) {
+  return printable(text, kMaxName) == text ? std::optional(text) : std::nullopt;
 }
 
-bool read_flag(const ItemPlace& at, const YamlNode::Member& member, bool otherwise) {
-  const YamlNode& value = member.value;
-  if (value.is_scalar() && !value.quoted && (value.scalar == "true" || value.scalar == "false")) {
-    return value.scalar == "true";
-  }
-  at.add(value.place,
-         fmt::format("`{}`: got {}, wanted true or false", member.key, value.described()));
-  return otherwise;
-}
-
-std::vector<PlacedText> read_names(const ItemPlace& at, const YamlNode& list,
-                                   const std::string& key, const std::string& wanted) {
+// `where` begins the errors.
+std::vector<PlacedText> read_names(const YamlNode& list, const std::string& where,
+                                   const std::string& wanted, Problems& problems) {
   std::vector<PlacedText> names;
   if (!list.is_sequence() || list.items.empty()) {
-    at.add(list.place,
-           fmt::format("`{}`: got {}, wanted {}", key,
-                       list.is_sequence() ? "an empty list" : list.described(), wanted));
+    problems.add(list.place,
+                 fmt::format("{}: got {}, wanted {}", where,
+                             list.is_sequence() ? "an empty list" : list.described(), wanted));
     return names;
   }
   for (const YamlNode& item : list.items) {
-    const auto same = [&](const PlacedText& earlier) { return earlier.text == item.scalar; };
+    const auto same = [&](const PlacedText& earlier) { return earlier.value == item.scalar; };
     if (!item.is_scalar()) {
-      at.add(item.place, fmt::format("`{}`: got {}, wanted {}", key, item.described(), wanted));
+      problems.add(item.place,
+                   fmt::format("{}: got {}, wanted {}", where, item.described(), wanted));
     } else if (std::any_of(names.begin(), names.end(), same)) {
-      at.add(item.place, fmt::format("`{}`: \"{}\" is given twice", key, printable(item.scalar)));
+      problems.add(item.place,
+                   fmt::format("{}: \"{}\" is given twice", where, printable(item.scalar)));
     } else {
       names.push_back({item.scalar, item.place});
     }
@@ -63,79 +46,64 @@ std::vector<PlacedText> read_names(const ItemPlace& at, const YamlNode& list,
   return names;
 }
 
-json name_list() {
-  return {{"type", "array"}, {"items", reference("name")}, {"minItems", 1}};
+json name_list(const char* description) {
+  return described({{"type", "array"}, {"items", reference("name")}, {"minItems", 1}}, description);
 }
 
-json flag(const char* description) {
-  return described({{"type", "boolean"}}, description);
+using Item = ManifestItem;
+using ItemFields = Fields<ManifestItem>;
+
+template <typename Member>
+ItemFields::Field& add_name(ItemFields& f, const char* name, Member member, const char* meaning) {
+  return f.parsed(name, member, plain_name, "a name", reference("name"), meaning);
 }
 
-// ---- of every section
+void add_label(ItemFields& f) {
+  add_name(f, "label", &Item::label, "Its name in results and figures");
+}
 
-const ItemKey kLabel = {
-    "label",
-    [](const Catalog&) { return described(reference("name"), "Its name in results and figures"); },
-    [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-      item.label = read_name(at, member);
-    }};
-
-const ItemKey kProcess = {
-    "process", [](const Catalog&) { return process_schema(); },
-    [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-      item.process = read_process(member.value, at.section + ": `process`", at.problems);
-      item.process_place = member.value.place;
-    }};
+void add_process(ItemFields& f) {
+  f.own("process", process_schema(), [](MappingReader& reader, Item& item) {
+    if (const YamlNode* node = reader.get("process")) {
+      item.process = read_process(*node, reader.where() + ": `process`", reader.problems());
+      item.process_place = node->place;
+    }
+  });
+}
 
 // ---- averaging
 
-const ItemSection kAveragings = {
-    "averaging",
-    "averaging",
-    {kLabel,
-     {"of",
-      [](const Catalog&) {
-        return described(name_list(),
-                         "An explicit set, branch@last or branch@step600, instead of windows");
-      },
-      [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-        item.of = read_names(at, member.value, "of", "a list of checkpoints, branch@revision");
-      }},
-     {"raw", [](const Catalog&) { return flag("false: unaveraged checkpoints leave the grid"); },
-      [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-        item.raw = read_flag(at, member, true);
-      }},
-     {"keep",
-      [](const Catalog&) { return flag("true: write the averaged weights beside the results"); },
-      [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-        item.keep = read_flag(at, member, false);
-      }},
-     kProcess}};
+const ItemSection kAveragings{
+    "averaging", "averaging", ItemFields([](ItemFields& f) {
+      add_label(f);
+      f.own("of", name_list("An explicit set, branch@last or branch@step600, instead of windows"),
+            [](MappingReader& reader, Item& item) {
+              if (const YamlNode* node = reader.get("of")) {
+                item.of = read_names(*node, reader.where() + ": `of`",
+                                     "a list of checkpoints, branch@revision", reader.problems());
+              }
+            });
+      f.flag("raw", &Item::raw, "false: unaveraged checkpoints leave the grid");
+      f.flag("keep", &Item::keep, "true: write the averaged weights beside the results");
+      add_process(f);
+    })};
 
 // ---- quantizers
 
-json replicates_schema(const Catalog&) {
-  return described(
-      closed(
-          {{"draws", described({{"type", "integer"}, {"minimum", 1}, {"maximum", kMaxReplicates}},
-                               "Disjoint samples of the calibration corpus")},
-           {"jitter", described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxReplicates}},
-                                "Permutations of the same data")},
-           {"at", described(name_list(), "first, last, forks, or branch@revision")}}),
-      "Repetitions that show the spread");
-}
-
-void read_replicates(const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-  ManifestReplicates& out = item.replicates.emplace();
-  out.place = member.value.place;
-  MappingReader reader(member.value, at.section + ": replicates", at.problems);
-  out.draws = static_cast<uint32_t>(reader.integer("draws", 1, 1, kMaxReplicates));
-  out.jitter = static_cast<uint32_t>(reader.integer("jitter", 0, 0, kMaxReplicates));
-  if (const YamlNode* places = reader.get("at")) {
-    out.at = read_names(at, *places, "at", "a list of first, last, forks or branch@revision");
-  }
-  reader.finish();
-}
+const Fields<ManifestReplicates> kReplicates([](Fields<ManifestReplicates>& f) {
+  f.integer("draws", &ManifestReplicates::draws, 1, kMaxReplicates,
+            "Disjoint samples of the calibration corpus");
+  f.integer("jitter", &ManifestReplicates::jitter, 0, kMaxReplicates,
+            "Permutations of the same data");
+  f.own("at", name_list("first, last, forks, or branch@revision"),
+        [](MappingReader& reader, ManifestReplicates& out) {
+          if (const YamlNode* node = reader.get("at")) {
+            out.at =
+                read_names(*node, "quantizers: `at`",
+                           "a list of first, last, forks or branch@revision", reader.problems());
+          }
+        });
+});
 
 json written_formats(const Catalog& catalog) {
   json ids = json::array();
@@ -144,123 +112,67 @@ json written_formats(const Catalog& catalog) {
       ids.push_back(format->id);
     }
   }
-  return ids;
+  return described({{"enum", ids}}, "Also write the quantized weights in this file format");
 }
 
 json transform_schema(const Catalog& catalog) {
-  json members = json::object();
-  json ids = json::array();
-  for (const PluginDescription* plugin : catalog.of_kind("transform")) {
-    members[plugin->id] = parameters_schema(*plugin);
-    ids.push_back(plugin->id);
-  }
-  return described(one_of_ids(std::move(members), ids),
+  return described(plugin_schema(catalog, QUENCH_KIND_TRANSFORM),
                    "A change of the float model before it is quantized");
 }
 
-// `rotation`, or `{smoothquant: {alpha: 0.5}}`.
-void read_transform(const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-  const YamlNode& node = member.value;
-  item.transform_place = node.place;
-  if (node.is_scalar()) {
-    item.transform = node.scalar;
-    return;
-  }
-  if (!node.is_mapping() || node.members.size() != 1) {
-    at.add(node.place, fmt::format("`transform`: got {}, wanted an id or {{id: {{parameters}}}}",
-                                   node.described()));
-    return;
-  }
-  const YamlNode::Member& inner = node.members.front();
-  item.transform = inner.key;
-  item.transform_place = inner.key_place;
-  item.transform_parameters = inner.value;
-  if (!inner.value.is_mapping() && !inner.value.is_null()) {
-    at.add(inner.value.place, fmt::format("{}: got {}, wanted a mapping of parameters",
-                                          printable(inner.key), inner.value.described()));
-    item.transform_parameters = {};
-  }
-}
-
-const ItemSection kQuantizers = {
-    "quantizers",
-    "quantizer",
-    {kLabel,
-     {"calibration",
-      [](const Catalog&) { return described(reference("name"), "A name in `calibration`"); },
-      [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-        item.calibration = read_name(at, member);
-        item.calibration_place = member.value.place;
-      }},
-     {"replicates", replicates_schema, read_replicates},
-     {"export",
-      [](const Catalog& catalog) {
-        return described({{"enum", written_formats(catalog)}},
-                         "Also write the quantized weights in this file format");
-      },
-      [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-        item.export_as = read_name(at, member);
-        item.export_place = member.value.place;
-      }},
-     {"transform", transform_schema, read_transform},
-     kProcess}};
+const ItemSection kQuantizers{
+    "quantizers", "quantizer", ItemFields([](ItemFields& f) {
+      add_label(f);
+      add_name(f, "calibration", &Item::calibration, "A name in `calibration`");
+      f.section("replicates", &Item::replicates, kReplicates, "Repetitions that show the spread");
+      add_name(f, "export", &Item::export_as, "").schema(written_formats);
+      f.own("transform", transform_schema, [](MappingReader& reader, Item& item) {
+        if (reader.get("transform") != nullptr) {
+          item.transform = read_plugin(reader, "transform", "an id or {id: {parameters}}");
+        }
+      });
+      add_process(f);
+    })};
 
 // ---- metrics
 
-void read_weights(const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-  const YamlNode& node = member.value;
-  const bool all = node.is_scalar() && node.scalar == "all";
-  const bool floating = node.is_scalar() && node.scalar == "float";
-  const bool quantized = node.is_scalar() && node.scalar == "quantized";
-  if (all || floating || quantized) {
-    item.scope.of_float = all || floating;
-    item.scope.of_quantized = all || quantized;
+void read_weights(MappingReader& reader, ManifestItem& item) {
+  const YamlNode* node = reader.get("of");
+  if (node == nullptr) {
+    return;
+  }
+  const std::string text = node->is_scalar() ? node->scalar : "";
+  if (text == "all" || text == "float" || text == "quantized") {
+    item.scope.of_float = text != "quantized";
+    item.scope.of_quantized = text != "float";
   } else {
-    at.add(node.place, fmt::format("`of`: got {}, wanted all, float, quantized", node.described()));
+    reader.add(node->place,
+               fmt::format("`of`: got {}, wanted all, float, quantized", node->described()));
   }
 }
 
-void read_fused(const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-  item.scope.fused = read_flag(at, member, false);
+bool& fused(ManifestItem& item) {
+  return item.scope.fused;
 }
 
-const ItemSection kMetrics = {
-    "metrics",
-    "metric",
-    {kLabel,
-     {"of",
-      [](const Catalog&) {
-        return described({{"enum", {"all", "float", "quantized"}}}, "Which weights it measures");
-      },
-      read_weights},
-     {"fused", [](const Catalog&) { return flag("true: score within the quantization pass"); },
-      read_fused},
-     {"in_pass",
-      [](const Catalog&) {
-        json schema = flag("The earlier name of `fused`");
-        schema["deprecated"] = true;
-        return schema;
-      },
-      read_fused, "fused"},
-     kProcess}};
+const ItemSection kMetrics{
+    "metrics", "metric", ItemFields([](ItemFields& f) {
+      add_label(f);
+      f.own("of",
+            {{"enum", {"all", "float", "quantized"}}, {"description", "Which weights it measures"}},
+            read_weights);
+      f.flag("fused", fused, "true: score within the quantization pass");
+      f.flag("in_pass", fused, "The earlier name of `fused`").renamed_to("fused");
+      add_process(f);
+    })};
 
 }  // namespace
 
-void ItemPlace::add(const Place& place, const std::string& message) const {
-  problems.add(place, section + ": " + message);
-}
-
-const ItemKey* ItemSection::find(const std::string& key) const {
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const ItemKey& each) { return each.name == key; });
-  return found != keys.end() ? &*found : nullptr;
-}
-
 std::vector<std::string> ItemSection::names() const {
   std::vector<std::string> out;
-  for (const ItemKey& key : keys) {
-    if (key.now.empty()) {
-      out.push_back(key.name);
+  for (const auto& key : keys.all()) {
+    if (key.now().empty()) {
+      out.push_back(key.name());
     }
   }
   return out;
@@ -274,7 +186,7 @@ const ItemSection& item_section(ItemKind kind) {
 
 const ItemSection* section_with(const std::string& key) {
   for (const ItemSection* section : {&kAveragings, &kQuantizers, &kMetrics}) {
-    if (section->find(key) != nullptr) {
+    if (section->keys.find(key) != nullptr) {
       return section;
     }
   }

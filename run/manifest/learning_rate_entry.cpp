@@ -5,85 +5,87 @@
 
 #include "core/config/amount.hpp"
 #include "core/error.hpp"
+#include "run/manifest/fields.hpp"
 
 namespace quench {
+
+using nlohmann::json;
+
+const std::vector<std::pair<std::string, bool>>& decay_shapes() {
+  static const std::vector<std::pair<std::string, bool>> kShapes = {{"linear", false},
+                                                                    {"1-sqrt", true}};
+  return kShapes;
+}
 
 namespace {
 
 using Shape = LearningRateSchedule::Shape;
+
+using Schedule = LearningRateSchedule;
 
 const std::vector<std::pair<std::string, Shape>> kShapes = {{"constant", Shape::kConstant},
                                                             {"linear", Shape::kLinear},
                                                             {"cosine", Shape::kCosine},
                                                             {"wsd", Shape::kWsd}};
 
-void add_not_one_of(const YamlNode& node, const std::string& where, const std::string& key,
-                    const std::vector<std::string>& choices, Problems& problems) {
-  const std::string near = nearest(node.scalar, choices);
-  problems.add(node.place,
-               fmt::format("{}: {} = \"{}\", expected one of {}{}", where, key,
-                           printable(node.scalar), fmt::join(choices, ", "),
-                           near.empty() ? "" : fmt::format("; did you mean {}?", near)));
-}
-
-void read_shape(MappingReader& reader, const std::string& where, LearningRateSchedule& out,
-                Problems& problems) {
-  const YamlNode* node = reader.get("schedule");
-  if (!node->is_scalar()) {
-    reader.text("schedule", "");
-    return;
-  }
-  std::vector<std::string> names;
-  for (const auto& [name, shape] : kShapes) {
-    names.push_back(name);
-    if (name == node->scalar) {
-      out.shape = shape;
-      return;
-    }
-  }
-  add_not_one_of(*node, where, "schedule", names, problems);
-}
-
-}  // namespace
-
-bool read_decay(MappingReader& reader, const std::string& where, Problems& problems) {
-  const std::string decay = reader.text("decay", "linear");
-  if (decay != "linear" && decay != "1-sqrt") {
-    add_not_one_of(*reader.get("decay"), where, "decay", {"linear", "1-sqrt"}, problems);
-  }
-  return decay == "1-sqrt";
-}
-
-namespace {
+// The keys of a schedule: those of every shape, of a decay, and of wsd's decay.
+const Fields<Schedule> kShape([](Fields<Schedule>& f) {
+  f.choice("schedule", &Schedule::shape, kShapes);
+});
+const Fields<Schedule> kRates([](Fields<Schedule>& f) {
+  f.number("peak", &Schedule::peak, "The highest learning rate").required();
+  f.amount("warmup", &Schedule::warmup, "Steps from 0 to the peak");
+});
+const Fields<Schedule> kLength([](Fields<Schedule>& f) {
+  f.amount("steps", &Schedule::steps, "Length of the run; the rate is unknown beyond");
+});
+const Fields<Schedule> kDecay([](Fields<Schedule>& f) {
+  f.number("final", &Schedule::final, "The learning rate at the last step");
+});
+const Fields<Schedule> kWsd([](Fields<Schedule>& f) {
+  f.amount("decay_steps", &Schedule::decay_steps, "Steps of the decay, at the end").required();
+  f.choice("decay", &Schedule::decays_with_square_root, decay_shapes());
+});
 
 // `steps`: length of the run, if it is given elsewhere.
-LearningRateSchedule read_schedule(MappingReader& reader, const Place& place,
-                                   const std::string& where, std::optional<int64_t> steps,
-                                   Problems& problems) {
-  LearningRateSchedule out;
-  read_shape(reader, where, out, problems);
-  const size_t before = problems.size();
-  reader.require("peak");
-  out.peak = reader.number("peak", 0, 0);
-  out.warmup = reader.amount("warmup").value_or(0);
-  out.steps = steps ? steps : reader.amount("steps");
+Schedule read_schedule(MappingReader& reader, std::optional<int64_t> steps) {
+  Schedule out;
+  kShape.read_keys(reader, out);
+  const size_t before = reader.problems().size();
+  kRates.read_keys(reader, out);
+  out.steps = steps;
   const bool decays = out.shape != Shape::kConstant;
-  if (decays) {
-    if (!steps) {
+  if (!steps) {
+    kLength.read_keys(reader, out);
+    if (decays) {
       reader.require("steps");
     }
-    out.final = reader.number("final", 0, 0);
+  }
+  if (decays) {
+    kDecay.read_keys(reader, out);
   }
   if (out.shape == Shape::kWsd) {
-    reader.require("decay_steps");
-    out.decay_steps = reader.amount("decay_steps").value_or(0);
-    out.decays_with_square_root = read_decay(reader, where, problems);
+    kWsd.read_keys(reader, out);
   }
-  if (problems.size() == before && out.steps &&
+  if (reader.problems().size() == before && out.steps &&
       (out.warmup > *out.steps || out.decay_steps > *out.steps - out.warmup)) {
-    problems.add(place, fmt::format("{}: warmup {} and decay {} are longer than the {} steps",
-                                    where, out.warmup, out.decay_steps, *out.steps));
+    reader.add(reader.node().place,
+               fmt::format("warmup {} and decay {} are longer than the {} steps", out.warmup,
+                           out.decay_steps, *out.steps));
   }
+  return out;
+}
+
+json schedule_schema(const json& shapes, std::vector<const Fields<Schedule>*> more,
+                     const json& required) {
+  json properties = {{"schedule", {{"enum", shapes}}}};
+  kRates.add_properties(properties);
+  kLength.add_properties(properties);
+  for (const Fields<Schedule>* fields : more) {
+    fields->add_properties(properties);
+  }
+  json out = closed(std::move(properties));
+  out["required"] = required;
   return out;
 }
 
@@ -117,9 +119,37 @@ ManifestLearningRate read_learning_rate(const YamlNode& node, const std::string&
     out.place = reader.get("points")->place;
   } else {
     out.kind = ManifestLearningRate::Kind::kSchedule;
-    out.schedule = read_schedule(reader, node.place, here, std::nullopt, problems);
+    out.schedule = read_schedule(reader, std::nullopt);
   }
   reader.finish();
+  return out;
+}
+
+json learning_rate_schema() {
+  json points = closed(
+      {{"points", described({{"type", "string"}}, "CSV file with columns step (or tokens), lr")}});
+  points["required"] = json::array({"points"});
+  return {{"description", "The learning rate: a constant, points of a file, or a schedule"},
+          {"anyOf",
+           {{{"type", "null"}},
+            {{"type", "number"}, {"minimum", 0}},
+            points,
+            schedule_schema(json::array({"constant"}), {}, {"schedule", "peak"}),
+            schedule_schema({"linear", "cosine"}, {&kDecay}, {"schedule", "peak", "steps"}),
+            schedule_schema(json::array({"wsd"}), {&kDecay, &kWsd},
+                            {"schedule", "peak", "steps", "decay_steps"})}}};
+}
+
+json training_rate_schema() {
+  const json number = {{"type", "number"}, {"minimum", 0}};
+  json out = closed({{"schedule", {{"enum", {"constant", "linear", "cosine", "wsd"}}}},
+                     {"peak", described({{"type", "number"}, {"exclusiveMinimum", 0}},
+                                        "The highest learning rate")},
+                     {"warmup", described(reference("amount"), "Steps from 0 to the peak")},
+                     {"final", described(number, "The learning rate at the end")},
+                     {"decay_steps", described(reference("amount"), "Of wsd")},
+                     {"decay", {{"enum", {"linear", "1-sqrt"}}}}});
+  out["required"] = {"schedule", "peak"};
   return out;
 }
 
@@ -129,7 +159,7 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
   MappingReader reader(node, where, problems);
   if (reader.require("schedule") != nullptr) {
     const size_t before = problems.size();
-    out = read_schedule(reader, node.place, where, steps, problems);
+    out = read_schedule(reader, steps);
     if (problems.size() == before && out.peak == 0) {
       problems.add(node.place, where + ": peak = 0, expected more");
     }

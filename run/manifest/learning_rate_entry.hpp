@@ -1,7 +1,9 @@
 // The entries `lr`, `phases` and `match` of a branch.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "run/manifest/manifest_checkpoints.hpp"
@@ -18,7 +20,10 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
                                             int64_t steps, Problems& problems);
 
 // `decay` of a schedule: true for 1-sqrt.
-bool read_decay(MappingReader& reader, const std::string& where, Problems& problems);
+const std::vector<std::pair<std::string, bool>>& decay_shapes();
+
+nlohmann::json learning_rate_schema();
+nlohmann::json training_rate_schema();
 
 // A mapping of names to [first, last], each a count or null for an open end; a single count is a
 // range of one. `apart`: ranges may share no more than an end.

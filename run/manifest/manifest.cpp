@@ -14,8 +14,8 @@ namespace {
 // Reads one manifest without a sweep.
 void read_document(const YamlNode& root, Manifest& out) {
   MappingReader reader(root, "manifest", out.problems);
-  Document document{root, out};
-  read_section<Document>(document_keys(), reader, document, homes_of_keys());
+  document_keys().read_keys(reader, out);
+  reader.finish(homes_of_keys());
 }
 
 void erase_member(YamlNode& mapping, const std::string& key) {

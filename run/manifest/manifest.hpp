@@ -38,14 +38,10 @@ struct ManifestItem {
   std::optional<Placement> process;
   Place process_place;
   // For quantizers.
-  std::string calibration;  // name in `calibration:`, or empty
-  Place calibration_place;
+  Written<std::string> calibration;  // name in `calibration:`, or empty
   std::optional<ManifestReplicates> replicates;
-  std::string export_as;  // name of a file format, or empty
-  Place export_place;
-  std::string transform;  // id, or empty
-  Place transform_place;
-  YamlNode transform_parameters;  // a mapping, or null
+  Written<std::string> export_as;  // name of a file format, or empty
+  ManifestPlugin transform;
   // For averagings.
   std::vector<PlacedText> of;  // an explicit set of checkpoints; empty: windows of each branch
   bool raw = true;             // unaveraged checkpoints stay in the grid
@@ -57,14 +53,13 @@ struct ManifestItem {
 struct ManifestCalibration {
   std::string name;
   Place place;
-  std::string corpus;
-  Place corpus_place;
+  Written<std::string> corpus;
   uint64_t documents = 0;  // 0: not given
   uint64_t sequences = 0;
   uint64_t length = 0;
-  std::string packing;     // "concat" or "none"
-  uint64_t pad_batch = 0;  // attending padding: documents that are padded together
-  int64_t pad_id = 0;
+  std::string packing;      // "concat" or "none"
+  uint64_t pad_batch = 16;  // attending padding: documents that are padded together; 0: none
+  int64_t pad_id = -1;
 };
 
 struct ManifestCorpus {
@@ -83,20 +78,16 @@ struct ManifestCorpus {
 struct ManifestRequirement {
   std::string plugin;  // id, or kind/id; empty: quench itself
   Place place;
-  std::string version;  // in VersionRange's form, or empty
-  Place version_place;
-  std::string sha256;  // of the plugin's file, or empty
-  Place sha256_place;
+  Written<std::string> version;  // in VersionRange's form, or empty
+  Written<std::string> sha256;   // of the plugin's file, or empty
 };
 
 struct Manifest {
   std::filesystem::path file;
   std::string name;
   uint64_t seed = 0;
-  std::string dtype = "float32";
-  Place dtype_place;
-  std::string device = "cpu";
-  Place device_place;
+  Written<std::string> dtype{"float32", {}};
+  Written<std::string> device{"cpu", {}};
   std::vector<ManifestRequirement> requirements;
   std::vector<ManifestProcess> processes;  // of the section `processes`
   ManifestCheckpoints checkpoints;

@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "run/manifest/branch_keys.hpp"
-#include "run/manifest/section_schemas.hpp"
 
 namespace quench {
 
@@ -16,14 +15,13 @@ using nlohmann::json;
 ManifestBranch read_branch(const YamlNode::Member& member, const ManifestBranch& shared,
                            Problems& problems) {
   const std::string where = "branch " + printable(member.key);
-  BranchEntry entry{where, problems, shared};
-  ManifestBranch& out = entry.out;
+  ManifestBranch out = shared;
   out.name = member.key;
   out.place = member.key_place;
   MappingReader reader(member.value, where, problems);
-  for (const auto& keys : {shared_branch_keys(), own_branch_keys(), named_branch_keys()}) {
-    read_keys(keys, reader, entry);
-  }
+  shared_branch_keys().read_keys(reader, out);
+  own_branch_keys().read_keys(reader, out);
+  named_branch_keys().read_keys(reader, out);
   if (member.key.empty() || member.key.find('@') != std::string::npos) {
     problems.add(member.key_place,
                  fmt::format("{}: wanted a name without `@`, which stands between branch and "
@@ -34,12 +32,12 @@ ManifestBranch read_branch(const YamlNode::Member& member, const ManifestBranch&
       shared.model.place.file == "") {
     problems.add(member.key_place, where + ": `model` is missing, here and under `checkpoints`");
   }
-  if (shared.model.text != "train" && out.model.text == "train") {
+  if (shared.model.value != "train" && out.model.value == "train") {
     problems.add(out.model.place,
                  where + ": `model: train` stands under `checkpoints`, without `branches`");
   }
   reader.finish();
-  return std::move(out);
+  return out;
 }
 
 // The branches of a training come from its schedule and its forks.
@@ -76,27 +74,26 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
   ManifestCheckpoints out;
   out.place = node.place;
   MappingReader reader(node, "checkpoints", problems);
-  BranchEntry entry{"checkpoints", problems, {}};
-  ManifestBranch& shared = entry.out;
+  ManifestBranch shared;
   shared.place = node.place;
   const YamlNode* branches = reader.get("branches");
   if (branches == nullptr) {
     reader.require("model");
   }
-  read_keys(shared_branch_keys(), reader, entry);
+  shared_branch_keys().read_keys(reader, shared);
   out.tokenizer = std::exchange(shared.tokenizer, {});  // of the run; a branch may have its own
-  if (shared.model.text == "train") {
+  if (shared.model.value == "train") {
     refuse_beside_train(node, problems);
   }
   std::vector<std::pair<std::string, std::string>> homes;
-  const auto under_a_name = [&](std::span<const BranchKey> keys) {
-    for (const BranchKey& key : keys) {
-      homes.emplace_back(key.name, "under a name in `branches`");
+  const auto under_a_name = [&](const Fields<ManifestBranch>& fields) {
+    for (const auto& field : fields.all()) {
+      homes.emplace_back(field.name(), "under a name in `branches`");
     }
   };
   under_a_name(named_branch_keys());
   if (branches == nullptr) {
-    read_keys(own_branch_keys(), reader, entry);
+    own_branch_keys().read_keys(reader, shared);
     reader.finish(homes);
     out.branches.push_back(std::move(shared));
     return out;
@@ -107,12 +104,12 @@ ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems) {
   return out;
 }
 
-json checkpoints_schema(const Catalog& catalog) {
+json checkpoints_schema() {
   json keys = json::object();
-  add_properties(shared_branch_keys(), catalog, keys);
-  add_properties(own_branch_keys(), catalog, keys);
+  shared_branch_keys().add_properties(keys);
+  own_branch_keys().add_properties(keys);
   json branch = keys;
-  add_properties(named_branch_keys(), catalog, branch);
+  named_branch_keys().add_properties(branch);
   keys["branches"] = {{"description", "The branches of the trajectory by their names"},
                       {"type", "object"},
                       {"minProperties", 1},

@@ -4,20 +4,18 @@
 
 #include <cstdint>
 #include <limits>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "core/arithmetic/learning_rate.hpp"
 #include "core/config/problems.hpp"
-#include "core/config/yaml.hpp"
+#include "core/config/written.hpp"
 
 namespace quench {
 
-struct PlacedText {
-  std::string text;
-  Place place;
-};
+using PlacedText = Written<std::string>;
 
 // A range of whole numbers, both ends included.
 struct ManifestRange {
@@ -36,6 +34,12 @@ struct ManifestLearningRate {
   LearningRateSchedule schedule;
 };
 
+// The first position of a branch.
+struct ManifestOffset {
+  int64_t step = 0;
+  int64_t tokens = 0;
+};
+
 struct ManifestBranch {
   std::string name;  // "" without `branches`; may contain captures of its pattern ("ing{i}")
   Place place;
@@ -47,20 +51,16 @@ struct ManifestBranch {
   std::vector<PlacedText> revisions;
   Place revisions_place;
   PlacedText parent;  // name of a branch, or empty
-  int64_t offset_step = 0;
-  int64_t offset_tokens = 0;
-  bool has_offset = false;
-  int64_t tokens_per_step = 0;  // 0: not given
-  uint64_t thin = 1;            // keep every n-th, and always the first and the last
-  Place thin_place;
+  std::optional<ManifestOffset> offset;
+  int64_t tokens_per_step = 0;       // 0: not given
+  uint64_t thin = 1;                 // keep every n-th, and always the first and the last
   std::vector<ManifestRange> match;  // captures that must lie in a range
   ManifestLearningRate learning_rate;
   std::vector<ManifestRange> phases;  // by step; empty: derived from the schedule, if any
   std::string mark;
   PlacedText tokenizer;  // of this branch alone; empty: the one for all
-  PlacedText config;   // path of a config.json, or a mapping as JSON text; empty: the checkpoint's
-  std::string family;  // model plugin, or empty: the one that knows the config
-  Place family_place;
+  PlacedText config;  // path of a config.json, or a mapping as JSON text; empty: the checkpoint's
+  PlacedText family;  // model plugin, or empty: the one that knows the config
 };
 
 struct ManifestCheckpoints {
@@ -68,7 +68,7 @@ struct ManifestCheckpoints {
   std::vector<ManifestBranch> branches;  // a single one named "" without `branches`
   PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
   // Whether the section `train` makes its checkpoints.
-  bool is_trained() const { return branches.size() == 1 && branches[0].model.text == "train"; }
+  bool is_trained() const { return branches.size() == 1 && branches[0].model.value == "train"; }
 };
 
 // How figures can draw a checkpoint (`mark`).
@@ -76,5 +76,6 @@ const std::vector<std::string>& branch_marks();
 
 // Adds errors to `problems`.
 ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems);
+nlohmann::json checkpoints_schema();
 
 }  // namespace quench

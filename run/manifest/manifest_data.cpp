@@ -1,12 +1,8 @@
 #include "run/manifest/manifest_data.hpp"
 
-#include <algorithm>
-#include <iterator>
-
-#include "core/error.hpp"
+#include "run/manifest/fields.hpp"
 #include "run/manifest/manifest_schema.hpp"
 #include "run/manifest/process_keys.hpp"
-#include "run/manifest/section_keys.hpp"
 
 namespace quench {
 
@@ -16,168 +12,96 @@ using nlohmann::json;
 
 constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
 
-// One entry of `calibration` with what only reading it needs.
-struct CalibrationEntry {
-  const YamlNode& node;
-  std::string where;
-  Problems& problems;
-  ManifestCalibration out = {};
-  std::string pads = {};
-  uint64_t pad_batch = 0;
+// What `pads` says, and what only `pads: counted` needs.
+struct CalibrationEntry : ManifestCalibration {
+  std::string pads = "masked";
 };
-using CalibrationKey = SectionKey<CalibrationEntry>;
 
-json count(const char* description, long long minimum = 1) {
-  return described({{"type", "integer"}, {"minimum", minimum}, {"maximum", kMaxCount}},
-                   description);
-}
-
-const std::vector<CalibrationKey> kCalibrationKeys = {
-    {"corpus", [](const Catalog&) { return described(reference("name"), "A name in `corpora`"); },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       if (const YamlNode* corpus = reader.require("corpus")) {
-         entry.out.corpus = reader.text("corpus", "");
-         entry.out.corpus_place = corpus->place;
-       }
-     },
-     true},
-    {"documents", [](const Catalog&) { return count("How many documents; default: all"); },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.out.documents = static_cast<uint64_t>(reader.integer("documents", 0, 1, kMaxCount));
-     }},
-    {"sequences", [](const Catalog&) { return count("With packing concat: how many sequences"); },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.out.sequences = static_cast<uint64_t>(reader.integer("sequences", 0, 1, kMaxCount));
-     }},
-    {"length", [](const Catalog&) { return count("Ids per sequence", 2); },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.out.length = static_cast<uint64_t>(reader.integer("length", 0, 2, kMaxCount));
-     }},
-    {"packing",
-     [](const Catalog&) {
-       return json{{"enum", {"none", "concat"}}};
-     },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.out.packing = reader.text("packing", entry.out.sequences > 0 ? "concat" : "none");
-     }},
-    {"pads",
-     [](const Catalog&) {
-       return described({{"enum", {"masked", "counted"}}}, "counted: pads attend and count");
-     },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.pads = reader.text("pads", "masked");
-     }},
-    {"pad_batch",
-     [](const Catalog&) { return count("Documents per batch, padded to the longest"); },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.pad_batch = static_cast<uint64_t>(reader.integer("pad_batch", 16, 1, kMaxCount));
-     }},
-    {"pad_id",
-     [](const Catalog&) {
-       return described({{"type", "integer"}, {"minimum", 0}, {"maximum", kMaxCount - 1}},
-                        "Id of the padding token");
-     },
-     [](MappingReader& reader, CalibrationEntry& entry) {
-       entry.out.pad_id = reader.integer("pad_id", -1, 0, kMaxCount - 1);
-     }}};
+using Entry = CalibrationEntry;
+const Fields<Entry> kCalibration([](Fields<Entry>& f) {
+  f.name("corpus", &Entry::corpus, "A name in `corpora`").required();
+  f.integer("documents", &Entry::documents, 1, kMaxCount, "How many documents; default: all");
+  f.integer("sequences", &Entry::sequences, 1, kMaxCount,
+            "With packing concat: how many sequences");
+  f.integer("length", &Entry::length, 2, kMaxCount, "Ids per sequence");
+  f.either("packing", &Entry::packing, "none", "concat");
+  f.either("pads", &Entry::pads, "masked", "counted", "counted: pads attend and count");
+  f.integer("pad_batch", &Entry::pad_batch, 1, kMaxCount,
+            "Documents per batch, padded to the longest");
+  f.integer("pad_id", &Entry::pad_id, 0, kMaxCount - 1, "Id of the padding token");
+});
 
 // Attending padding, as in batches of published tools.
-void check_pads(CalibrationEntry& entry) {
-  ManifestCalibration& out = entry.out;
-  const YamlNode* node = entry.node.find("pads");
+void check_pads(const CalibrationEntry& entry, MappingReader& reader) {
+  const YamlNode* pads = reader.get("pads");
   if (entry.pads == "counted") {
-    out.pad_batch = entry.pad_batch;
-    if (out.pad_id < 0) {
-      entry.problems.add(
-          node->place, entry.where + ": pads counted needs `pad_id`, the id of the padding token");
+    if (entry.pad_id < 0) {
+      reader.add(pads->place, "pads counted needs `pad_id`, the id of the padding token");
     }
-    if (out.packing == "concat") {
-      entry.problems.add(node->place, entry.where + ": packing concat makes no pads to count");
+    if (entry.packing == "concat") {
+      reader.add(pads->place, "packing concat makes no pads to count");
     }
-  } else if (entry.pads != "masked") {
-    entry.problems.add(node->place, fmt::format("{}: pads = \"{}\", expected masked or counted",
-                                                entry.where, printable(entry.pads)));
-  } else if (const YamlNode* given = entry.node.find("pad_id") != nullptr
-                                         ? entry.node.find("pad_id")
-                                         : entry.node.find("pad_batch")) {
-    entry.problems.add(given->place, entry.where + ": only `pads: counted` makes pads");
+  } else if (entry.pads == "masked") {
+    const YamlNode* id = reader.get("pad_id");
+    const YamlNode* given = id != nullptr ? id : reader.get("pad_batch");
+    if (given != nullptr) {
+      reader.add(given->place, "only `pads: counted` makes pads");
+    }
   }
 }
 
-void check_packing(const CalibrationEntry& entry) {
-  const ManifestCalibration& out = entry.out;
-  if (out.packing != "concat" && out.packing != "none") {
-    entry.problems.add(entry.node.find("packing")->place,
-                       fmt::format("{}: packing = \"{}\", expected concat or none", entry.where,
-                                   printable(out.packing)));
-  } else if (out.packing == "concat" && (out.sequences == 0 || out.length == 0)) {
-    entry.problems.add(out.place, entry.where + ": packing concat needs `sequences` and `length`");
-  } else if (out.packing == "none" && out.sequences > 0) {
-    entry.problems.add(out.place,
-                       entry.where + ": packing none takes `documents`, not `sequences`");
+void check_packing(const CalibrationEntry& entry, MappingReader& reader) {
+  if (entry.packing == "concat" && (entry.sequences == 0 || entry.length == 0)) {
+    reader.add(entry.place, "packing concat needs `sequences` and `length`");
+  } else if (entry.packing == "none" && entry.sequences > 0) {
+    reader.add(entry.place, "packing none takes `documents`, not `sequences`");
   }
 }
 
 ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& problems) {
-  CalibrationEntry entry{member.value, "calibration " + member.key, problems};
-  entry.out.name = member.key;
-  entry.out.place = member.key_place;
-  MappingReader reader(member.value, entry.where, problems);
-  read_section<CalibrationEntry>(kCalibrationKeys, reader, entry);
+  CalibrationEntry entry;
+  entry.name = member.key;
+  entry.place = member.key_place;
+  MappingReader reader(member.value, "calibration " + member.key, problems);
+  kCalibration.read_keys(reader, entry);
+  reader.finish();
+  if (entry.packing.empty()) {
+    entry.packing = entry.sequences > 0 ? "concat" : "none";
+  }
   if (member.value.is_mapping()) {
-    check_pads(entry);
-    check_packing(entry);
+    check_pads(entry, reader);
+    check_packing(entry, reader);
   }
-  return std::move(entry.out);
+  if (entry.pads != "counted") {
+    entry.pad_batch = 0;
+  }
+  return entry;
 }
 
-// A key beside a corpus plugin's id.
-struct BesideKey {
-  std::string name;
-  json (*schema)();
-};
-const BesideKey kBesideKeys[] = {
-    {"part",
-     [] {
-       return described({{"enum", {"training", "held_out"}}}, "Only this part of the documents");
-     }},
-    {"held_out",
-     [] {
-       return described({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}},
-                        "The share of documents to hold out");
-     }},
-    {"process", process_schema}};
-
-bool is_beside_key(const std::string& key) {
-  return std::any_of(std::begin(kBesideKeys), std::end(kBesideKeys),
-                     [&](const BesideKey& each) { return each.name == key; });
-}
-
-// Reads which part of its documents a corpus stands for.
-void read_part(const YamlNode& node, const std::string& where, ManifestCorpus& out,
-               Problems& problems) {
-  MappingReader reader(node, where, problems);
-  for (const YamlNode::Member& member : node.members) {
-    if (!is_beside_key(member.key)) {
-      reader.get(member.key);  // belongs to the plugin
+// The keys beside a corpus plugin's id.
+using Corpus = ManifestCorpus;
+const Fields<Corpus> kCorpus([](Fields<Corpus>& f) {
+  f.either("part", &Corpus::part, "training", "held_out", "Only this part of the documents");
+  f.number("held_out", &Corpus::held_out, "The share of documents to hold out")
+      .schema({{"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}})
+      .without("minimum");
+  f.own("process", process_schema(), [](MappingReader& reader, Corpus& out) {
+    if (const YamlNode* process = reader.get("process")) {
+      out.process = read_process(*process, reader.where() + ": `process`", reader.problems());
+      out.process_place = process->place;
     }
-  }
-  out.part = reader.text("part", "");
-  out.held_out = reader.number("held_out", 0, 0);
+  });
+});
+
+void check_part(MappingReader& reader, const ManifestCorpus& out) {
   const YamlNode* part = reader.get("part");
   const YamlNode* share = reader.get("held_out");
-  if (part != nullptr && out.part != "training" && out.part != "held_out") {
-    problems.add(part->place, fmt::format("{}: part = \"{}\", expected training or held_out", where,
-                                          printable(out.part)));
-  }
   if ((part == nullptr) != (share == nullptr)) {
-    problems.add((part != nullptr ? part : share)->place,
-                 fmt::format("{}: `part` and `held_out` go together: which part, and the share "
-                             "that is held out",
-                             where));
+    reader.add((part != nullptr ? part : share)->place,
+               "`part` and `held_out` go together: which part, and the share that is held out");
   } else if (share != nullptr && (out.held_out <= 0 || out.held_out >= 1)) {
-    problems.add(share->place, fmt::format("{}: held_out = {}, expected a share between 0 and 1",
-                                           where, share->scalar));
+    reader.add(share->place,
+               fmt::format("held_out = {}, expected a share between 0 and 1", share->scalar));
   }
 }
 
@@ -188,7 +112,7 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
   const YamlNode::Member* inner = nullptr;
   size_t ids = 0;
   for (const YamlNode::Member& entry : member.value.members) {
-    if (!is_beside_key(entry.key)) {
+    if (kCorpus.find(entry.key) == nullptr) {
       inner = &entry;
       ++ids;
     }
@@ -199,15 +123,12 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
                                                  member.key, member.value.described()));
     return out;
   }
-  read_part(member.value, "corpora: " + member.key, out, problems);
+  MappingReader reader(member.value, "corpora: " + member.key, problems);
+  kCorpus.read_keys(reader, out);
+  check_part(reader, out);
   out.id = inner->key;
   out.place = inner->key_place;
   out.parameters = inner->value;
-  if (const YamlNode* process = member.value.find("process")) {
-    out.process = read_process(
-        *process, fmt::format("corpora: {}: `process`", printable(member.key)), problems);
-    out.process_place = process->place;
-  }
   if (!inner->value.is_mapping() && !inner->value.is_null()) {
     problems.add(inner->value.place,
                  fmt::format("corpora: {}: {}: got {}, wanted a mapping of parameters", member.key,
@@ -237,9 +158,9 @@ std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read
 
 }  // namespace
 
-json calibration_schema(const Catalog& catalog) {
+json calibration_schema() {
   return {{"type", json::array({"object", "null"})},
-          {"additionalProperties", section_schema<CalibrationEntry>(kCalibrationKeys, catalog)}};
+          {"additionalProperties", kCalibration.schema()}};
 }
 
 json corpora_schema(const Catalog& catalog) {
@@ -251,9 +172,7 @@ json corpora_schema(const Catalog& catalog) {
   for (const auto& [id, unused] : kinds.items()) {
     one_id.push_back({{"required", {id}}});
   }
-  for (const BesideKey& key : kBesideKeys) {
-    kinds[key.name] = key.schema();
-  }
+  kCorpus.add_properties(catalog, kinds);
   json one = closed(kinds);
   one["dependencies"] = {{"part", {"held_out"}}, {"held_out", {"part"}}};
   if (!one_id.empty()) {

@@ -13,7 +13,7 @@ namespace quench {
 std::vector<ManifestCalibration> read_calibrations(const YamlNode* node, Problems& problems);
 std::vector<ManifestCorpus> read_corpora(const YamlNode* node, Problems& problems);
 
-nlohmann::json calibration_schema(const Catalog& catalog);
+nlohmann::json calibration_schema();
 nlohmann::json corpora_schema(const Catalog& catalog);
 
 }  // namespace quench

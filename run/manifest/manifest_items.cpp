@@ -10,7 +10,7 @@ namespace {
 class ItemReader {
  public:
   ItemReader(const ItemSection& section, Problems& problems)
-      : section_(section), at_{section.name, problems} {}
+      : section_(section), problems_(problems) {}
 
   ManifestItem read(const YamlNode& node) {
     ManifestItem item;
@@ -20,26 +20,28 @@ class ItemReader {
       return item;
     }
     if (!node.is_mapping()) {
-      at_.add(node.place, fmt::format("got {}, wanted `- id: {{parameters}}`", node.described()));
+      add(node.place, fmt::format("got {}, wanted `- id: {{parameters}}`", node.described()));
       return item;
     }
+    MappingReader reader(node, section_.name, problems_);
     for (const YamlNode::Member& member : node.members) {
-      if (const ItemKey* key = section_.find(member.key)) {
-        read_key(*key, member, item);
+      if (const auto* key = section_.keys.find(member.key)) {
+        key->read(reader, item);
+        warn_of_name(*key, member.key_place);
       } else if (const ItemSection* other = section_with(member.key)) {
-        at_.add(member.key_place, fmt::format("`{}` goes with {}, not here; {}", member.key,
-                                              other->name, keys_here()));
+        add(member.key_place,
+            fmt::format("`{}` goes with {}, not here; {}", member.key, other->name, keys_here()));
       } else if (!item.id.empty()) {
-        at_.add(member.key_place, two_ids(item.id, member.key));
+        add(member.key_place, two_ids(item.id, member.key));
       } else {
         read_id(member, item);
       }
     }
     if (item.id.empty()) {
-      at_.add(node.place, "an entry without an id");
+      add(node.place, "an entry without an id");
     }
     if (item.scope.fused && !item.scope.of_quantized) {
-      at_.add(item.place, "`fused` is about quantized weights, and `of: float` leaves them out");
+      add(item.place, "`fused` is about quantized weights, and `of: float` leaves them out");
     }
     return item;
   }
@@ -57,13 +59,12 @@ class ItemReader {
                                     : fmt::format("did you mean `{}`?", near));
   }
 
-  void read_key(const ItemKey& key, const YamlNode::Member& member, ManifestItem& item) const {
-    key.read(at_, member, item);
-    if (!key.now.empty()) {
+  void warn_of_name(const Fields<ManifestItem>::Field& key, const Place& place) const {
+    if (!key.now().empty()) {
       HostServices::instance().log(
           QUENCH_LOG_WARNING, "",
           fmt::format("{}: {}: `{}` is called `{}` by now; the next version refuses it",
-                      member.key_place.text(), section_.name, key.name, key.now));
+                      place.text(), section_.name, key.name(), key.now()));
     }
   }
 
@@ -72,14 +73,18 @@ class ItemReader {
     item.place = member.key_place;
     item.parameters = member.value;
     if (!member.value.is_mapping() && !member.value.is_null()) {
-      at_.add(member.value.place, fmt::format("{}: got {}, wanted a mapping of parameters",
-                                              printable(item.id), member.value.described()));
+      add(member.value.place, fmt::format("{}: got {}, wanted a mapping of parameters",
+                                          printable(item.id), member.value.described()));
       item.parameters = {};
     }
   }
 
+  void add(const Place& place, const std::string& message) const {
+    problems_.add(place, section_.name + ": " + message);
+  }
+
   const ItemSection& section_;
-  ItemPlace at_;
+  Problems& problems_;
 };
 
 }  // namespace

@@ -14,9 +14,7 @@ using nlohmann::json;
 json entries_schema(const Catalog& catalog, ItemKind kind) {
   const ItemSection& section = item_section(kind);
   json properties = json::object();
-  for (const ItemKey& key : section.keys) {
-    properties[key.name] = key.schema(catalog);
-  }
+  section.keys.add_properties(catalog, properties);
   json one_id = json::array();
   json bare = json::array();  // ids that may stand alone
   for (const PluginDescription* plugin : catalog.of_kind(section.kind)) {
@@ -50,7 +48,7 @@ json sweep_schema() {
 }
 
 json manifest_schema(const Catalog& catalog) {
-  json out = section_schema(document_keys(), catalog);
+  json out = document_keys().schema(catalog);
   out["$schema"] = "http://json-schema.org/draft-07/schema#";
   out["title"] = "quench manifest";
   out["definitions"] = definitions();

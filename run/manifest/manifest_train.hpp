@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "run/manifest/manifest_checkpoints.hpp"
+#include "run/manifest/plugin_entry.hpp"
 
 namespace quench {
 
@@ -22,29 +24,29 @@ struct ManifestFork {
   std::string mark;
 };
 
+// The loss on held-out text during the training.
+struct ManifestValidation {
+  PlacedText corpus;  // empty: not asked
+  uint64_t sequences = 64;
+  int64_t every = 0;
+};
+
 struct ManifestTraining {
   Place place;
   PlacedText model;  // path of a config.json, or a mapping as JSON text
   PlacedText corpus;
   PlacedText tokenizer;                 // path, hf://org/name, or "bytes"
   std::optional<int64_t> document_end;  // id appended to every document
-  // The loss on held-out text during the training.
-  PlacedText validation_corpus;  // empty: not asked
-  uint64_t validation_sequences = 0;
-  int64_t validation_every = 0;
-  // Entry {id: {parameters}}.
-  std::string optimizer;
-  Place optimizer_place;
-  YamlNode optimizer_parameters;
+  ManifestValidation validation;
+  ManifestPlugin optimizer;
   LearningRateSchedule schedule;
-  Place schedule_place;
-  uint64_t batch = 0;        // sequences per step
+  uint64_t batch = 1;        // sequences per step
   uint64_t micro_batch = 0;  // sequences per forward
-  uint64_t length = 0;       // ids per sequence
+  uint64_t length = 2;       // ids per sequence
   int64_t every = 0;         // steps between checkpoints; the last step always has one
   std::vector<int64_t> at;   // additional checkpoints
   int64_t snapshots = 0;     // steps between unwritten weights that averages include; 0: none
-  double clip = 0;           // largest global norm of the gradient; 0: no clipping
+  double clip = 1;           // largest global norm of the gradient; 0: no clipping
   bool bfloat16 = false;     // matrix products in bfloat16
   std::optional<uint64_t> seed;
   std::string branch;  // name of the branch of the whole run
@@ -54,5 +56,6 @@ struct ManifestTraining {
 
 // Adds errors to `problems`.
 ManifestTraining read_training(const YamlNode& node, Problems& problems);
+nlohmann::json train_schema(const Catalog& catalog);
 
 }  // namespace quench

@@ -1,9 +1,7 @@
 #include "run/manifest/requirements.hpp"
 
 #include "core/config/version_range.hpp"
-#include "core/error.hpp"
-#include "run/manifest/section_keys.hpp"
-#include "run/manifest/section_schemas.hpp"
+#include "run/manifest/fields.hpp"
 
 namespace quench {
 
@@ -13,33 +11,25 @@ using nlohmann::json;
 
 constexpr size_t kSha256Digits = 64;
 
-void read_version(MappingReader& reader, const std::string& key, const std::string& where,
-                  ManifestRequirement& out, Problems& problems) {
+void read_version(const char* key, MappingReader& reader, ManifestRequirement& out) {
   const YamlNode* node = reader.get(key);
   if (node == nullptr) {
     return;
   }
-  out.version_place = node->place;
   const std::string text = reader.text(key, "");
+  out.version.place = node->place;
   if (!node->is_scalar()) {
     return;
   }
   try {
     const VersionRange range(text);
-    out.version = text;
+    out.version.value = text;
   } catch (const Error& error) {
-    problems.add(node->place, fmt::format("{}: `{}`: {}", where, key, error.what()));
+    reader.add(node->place, fmt::format("`{}`: {}", key, error.what()));
   }
 }
 
-// What is asked of one plugin, or of quench, while it is read.
-struct RequirementEntry {
-  std::string where;
-  Problems& problems;
-  ManifestRequirement out;
-};
-
-void read_sha256(MappingReader& reader, RequirementEntry& entry) {
+void read_sha256(MappingReader& reader, ManifestRequirement& out) {
   const YamlNode* node = reader.get("sha256");
   if (node == nullptr) {
     return;
@@ -47,75 +37,55 @@ void read_sha256(MappingReader& reader, RequirementEntry& entry) {
   const std::string text = reader.text("sha256", "");
   const bool sound = text.size() == kSha256Digits &&
                      text.find_first_not_of("0123456789abcdef") == std::string::npos;
-  entry.out.sha256 = sound ? text : "";
-  entry.out.sha256_place = node->place;
+  out.sha256 = {sound ? text : "", node->place};
   if (node->is_scalar() && !sound) {
-    entry.problems.add(node->place,
-                       fmt::format("{}: `sha256`: got \"{}\", wanted {} hexadecimal digits",
-                                   entry.where, printable(text), kSha256Digits));
+    reader.add(node->place, fmt::format("`sha256`: got \"{}\", wanted {} hexadecimal digits",
+                                        printable(text), kSha256Digits));
   }
 }
 
-const std::vector<SectionKey<RequirementEntry>> kPluginKeys = {
-    {"version", [](const Catalog&) { return reference("version"); },
-     [](MappingReader& reader, RequirementEntry& entry) {
-       read_version(reader, "version", entry.where, entry.out, entry.problems);
-     }},
-    {"sha256",
-     [](const Catalog&) {
-       return json{{"type", "string"}, {"pattern", fmt::format("^[0-9a-f]{{{}}}$", kSha256Digits)}};
-     },
-     read_sha256}};
+// What is asked of one plugin.
+const Fields<ManifestRequirement> kPlugin([](Fields<ManifestRequirement>& f) {
+  f.own("version", reference("version"), [](MappingReader& reader, ManifestRequirement& out) {
+    read_version("version", reader, out);
+  });
+  f.own("sha256", {{"type", "string"}, {"pattern", fmt::format("^[0-9a-f]{{{}}}$", kSha256Digits)}},
+        read_sha256);
+});
 
-ManifestRequirement read_plugin(const YamlNode::Member& member, Problems& problems) {
-  RequirementEntry entry{"requires: plugin " + printable(member.key), problems, {}};
-  entry.out.plugin = member.key;
-  entry.out.place = member.key_place;
-  MappingReader reader(member.value, entry.where, problems);
-  read_section<RequirementEntry>(kPluginKeys, reader, entry);
-  return std::move(entry.out);
-}
+using Requirements = std::vector<ManifestRequirement>;
 
-// The whole section.
-struct RequiresEntry {
-  Place place;
-  Problems& problems;
-  std::vector<ManifestRequirement> out;
-};
-
-void read_host(MappingReader& reader, RequiresEntry& entry) {
+void read_host(MappingReader& reader, Requirements& out) {
   ManifestRequirement host;
-  host.place = entry.place;
-  read_version(reader, "quench", "requires", host, entry.problems);
-  if (!host.version.empty()) {
-    entry.out.push_back(host);
+  host.place = reader.node().place;
+  read_version("quench", reader, host);
+  if (!host.version.value.empty()) {
+    out.push_back(std::move(host));
   }
 }
 
-void read_plugins(MappingReader& reader, RequiresEntry& entry) {
+void read_plugins(MappingReader& reader, Requirements& out) {
   const YamlNode* plugins = reader.get("plugins");
   if (plugins == nullptr) {
     return;
   }
   if (!plugins->is_mapping()) {
-    entry.problems.add(
-        plugins->place,
-        fmt::format("requires: plugins: got {}, wanted a mapping of ids", plugins->described()));
+    reader.add(plugins->place,
+               fmt::format("plugins: got {}, wanted a mapping of ids", plugins->described()));
   }
   for (const YamlNode::Member& member : plugins->members) {
-    entry.out.push_back(read_plugin(member, entry.problems));
+    ManifestRequirement plugin =
+        kPlugin.read(member.value, "requires: plugin " + printable(member.key), reader.problems());
+    plugin.plugin = member.key;
+    plugin.place = member.key_place;
+    out.push_back(std::move(plugin));
   }
 }
 
-const std::vector<SectionKey<RequiresEntry>> kRequiresKeys = {
-    {"quench", [](const Catalog&) { return reference("version"); }, read_host},
-    {"plugins",
-     [](const Catalog& catalog) {
-       return json{
-           {"type", "object"},
-           {"additionalProperties", section_schema<RequirementEntry>(kPluginKeys, catalog)}};
-     },
-     read_plugins}};
+const Fields<Requirements> kRequires([](Fields<Requirements>& f) {
+  f.own("quench", reference("version"), read_host);
+  f.own("plugins", {{"type", "object"}, {"additionalProperties", kPlugin.schema()}}, read_plugins);
+});
 
 }  // namespace
 
@@ -123,14 +93,11 @@ std::vector<ManifestRequirement> read_requirements(const YamlNode* node, Problem
   if (node == nullptr || node->is_null()) {
     return {};
   }
-  MappingReader reader(*node, "requires", problems);
-  RequiresEntry entry{node->place, problems, {}};
-  read_section<RequiresEntry>(kRequiresKeys, reader, entry);
-  return std::move(entry.out);
+  return kRequires.read(*node, "requires", problems);
 }
 
-json requires_schema(const Catalog& catalog) {
-  return section_schema<RequiresEntry>(kRequiresKeys, catalog);
+json requires_schema() {
+  return kRequires.schema();
 }
 
 }  // namespace quench

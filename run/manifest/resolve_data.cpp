@@ -56,7 +56,8 @@ void NamedData::add_corpus(const ManifestCorpus& entry) {
 }
 
 void NamedData::add_calibration(const ManifestCalibration& entry) {
-  const CorpusUse* use = entry.corpus.empty() ? nullptr : corpus(entry.corpus, entry.corpus_place);
+  const CorpusUse* use =
+      entry.corpus.value.empty() ? nullptr : corpus(entry.corpus.value, entry.corpus.place);
   if (use != nullptr) {
     calibrations_[entry.name] = {
         entry.name,      *use,
@@ -90,15 +91,15 @@ const CorpusUse* NamedData::corpus(const std::string& name, const Place& place) 
 }
 
 std::optional<Calibration> NamedData::calibration(const ManifestItem& item) {
-  if (item.calibration.empty()) {
+  const auto& [name, place] = item.calibration;
+  if (name.empty()) {
     return std::nullopt;
   }
-  const auto found = calibrations_.find(item.calibration);
+  const auto found = calibrations_.find(name);
   if (found != calibrations_.end()) {
     return found->second;
   }
-  report_missing("calibration", "calibration", item.calibration, names_of(manifest_.calibrations),
-                 item.calibration_place);
+  report_missing("calibration", "calibration", name, names_of(manifest_.calibrations), place);
   return std::nullopt;
 }
 

@@ -69,8 +69,10 @@ class ManifestResolver {
     out_.seed = manifest_.seed;
     check_requirements(manifest_, catalog_, problems_);
     place_plugins(manifest_, catalog_, problems_);  // before the first is loaded
-    plugins_.attempt(manifest_.dtype_place, [&] { out_.dtype = parse_dtype(manifest_.dtype); });
-    plugins_.attempt(manifest_.device_place, [&] { out_.device = parse_device(manifest_.device); });
+    plugins_.attempt(manifest_.dtype.place,
+                     [&] { out_.dtype = parse_dtype(manifest_.dtype.value); });
+    plugins_.attempt(manifest_.device.place,
+                     [&] { out_.device = parse_device(manifest_.device.value); });
     catalog_.expect_device(out_.device);  // a family may be loaded to read its config
     out_.tokenizer = tokenizer_path(manifest_.checkpoints.tokenizer, "checkpoints");
     NamedData data(manifest_, plugins_, problems_);
@@ -98,16 +100,16 @@ class ManifestResolver {
  private:
   // The tokenizer file that `entry` names, "bytes", "", or hf://... that the cache lacks.
   std::string tokenizer_path(const PlacedText& entry, const std::string& where) {
-    if (entry.text.empty() || entry.text == "bytes") {
-      return entry.text;
+    if (entry.value.empty() || entry.value == "bytes") {
+      return entry.value;
     }
     fs::path path;
     plugins_.attempt(entry.place, [&] {
-      if (is_hub_model(entry.text)) {
-        const auto found = find_in_cache(entry.text, hub_, out_.absent);
+      if (is_hub_model(entry.value)) {
+        const auto found = find_in_cache(entry.value, hub_, out_.absent);
         path = found ? found->folder : fs::path();
       } else {
-        path = folder_ / entry.text;
+        path = folder_ / entry.value;
       }
       if (path.empty()) {
         return;
@@ -119,7 +121,7 @@ class ManifestResolver {
       }
       check_blob(path, hub_, &HostServices::instance().cancel_flag());
     });
-    return out_.absent.contains(entry.text) ? entry.text : path.lexically_normal().string();
+    return out_.absent.contains(entry.value) ? entry.value : path.lexically_normal().string();
   }
 
   void resolve_checkpoints(NamedData& data) {
@@ -142,8 +144,8 @@ class ManifestResolver {
           cell.tokenizer = tokenizer;
         }
       }
-      if (!branch.family.empty()) {
-        plugins_.find("model", branch.family, branch.family_place);
+      if (!branch.family.value.empty()) {
+        plugins_.find("model", branch.family.value, branch.family.place);
       }
     }
     out_.branches = trajectory_.branches;
@@ -177,10 +179,10 @@ class ManifestResolver {
     for (const PlacedText& reference : item.of) {
       const size_t before = of.size();
       plugins_.attempt(reference.place, [&] {
-        for (const size_t found : find_references(trajectory_, reference.text)) {
+        for (const size_t found : find_references(trajectory_, reference.value)) {
           if (std::find(of.begin(), of.end(), found) != of.end()) {
             fail(QUENCH_INVALID_ARGUMENT, "`{}`: the same checkpoint twice",
-                 printable(reference.text));
+                 printable(reference.value));
           }
           of.push_back(found);
         }
@@ -229,7 +231,7 @@ class ManifestResolver {
       return out;
     }
     const std::string where = fmt::format("quantizer {}: replicates", printable(item.id));
-    if (item.calibration.empty()) {
+    if (item.calibration.value.empty()) {
       problems_.add(item.replicates->place,
                     where +
                         ": a method without calibration has no draws; name a `calibration` "
@@ -245,21 +247,19 @@ class ManifestResolver {
 
   // nullptr where none is asked for, or after adding a problem.
   const PluginDescription* export_of(const ManifestItem& item) {
-    return item.export_as.empty() ? nullptr
-                                  : plugins_.find("format", item.export_as, item.export_place);
+    const auto& [id, place] = item.export_as;
+    return id.empty() ? nullptr : plugins_.find("format", id, place);
   }
 
   std::optional<TransformUse> transform_of(const ManifestItem& item) {
-    const PluginDescription* plugin =
-        plugins_.find("transform", item.transform, item.transform_place);
+    const auto& [id, place, written] = item.transform;
+    const PluginDescription* plugin = plugins_.find("transform", id, place);
     if (plugin == nullptr) {
       return std::nullopt;
     }
-    const nlohmann::json given = item.transform_parameters.is_mapping()
-                                     ? yaml_to_json(item.transform_parameters)
-                                     : nlohmann::json::object();
-    auto parameters =
-        plugins_.complete(*plugin, given, item.transform_parameters, item.transform_place);
+    const nlohmann::json given =
+        written.is_mapping() ? yaml_to_json(written) : nlohmann::json::object();
+    auto parameters = plugins_.complete(*plugin, given, written, place);
     if (!parameters) {
       return std::nullopt;
     }
@@ -276,10 +276,10 @@ class ManifestResolver {
       return;
     }
     if (format != nullptr && transform) {
-      problems_.add(item.export_place,
+      problems_.add(item.export_as.place,
                     fmt::format("quantizer {}: export {}: transform {} also changes weights that "
                                 "stay in float, which the file takes from the checkpoint",
-                                printable(item.id), item.export_as, transform->plugin->id));
+                                printable(item.id), item.export_as.value, transform->plugin->id));
       return;
     }
     const size_t before = out_.quantizers.size();
@@ -295,7 +295,7 @@ class ManifestResolver {
         if (cell.export_refused.empty()) {
           cell.store_as = format;
         } else {
-          cell.export_refused = fmt::format("{}: {}", item.export_as, cell.export_refused);
+          cell.export_refused = fmt::format("{}: {}", item.export_as.value, cell.export_refused);
         }
       }
       out_.quantizers.push_back(std::move(cell));
@@ -304,8 +304,8 @@ class ManifestResolver {
     if (format != nullptr && !added.empty() &&
         std::none_of(added.begin(), added.end(),
                      [](const auto& cell) { return cell.store_as != nullptr; })) {
-      problems_.add(item.export_place, fmt::format("quantizer {}: export {}", printable(item.id),
-                                                   added.front().export_refused));
+      problems_.add(item.export_as.place, fmt::format("quantizer {}: export {}", printable(item.id),
+                                                      added.front().export_refused));
     }
   }
 

@@ -45,20 +45,20 @@ TrainingResolver::TrainingResolver(const Manifest& manifest, Catalog& catalog,
       problems_(problems) {}
 
 bool TrainingResolver::read_config(std::string& config) {
-  config = spec_.model.text;
+  config = spec_.model.value;
   if (config.empty() || config[0] == '{') {
     return !config.empty();
   }
   config.clear();
   plugins_.attempt(spec_.model.place, [&] {
     const fs::path folder = fs::absolute(manifest_.file).parent_path();
-    config = read_file(folder / spec_.model.text, kMaxConfigBytes);
+    config = read_file(folder / spec_.model.value, kMaxConfigBytes);
   });
   return !config.empty();
 }
 
 bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& out) {
-  const CorpusUse* use = entry.text.empty() ? nullptr : data_.corpus(entry.text, entry.place);
+  const CorpusUse* use = entry.value.empty() ? nullptr : data_.corpus(entry.value, entry.place);
   if (use == nullptr) {
     return false;
   }
@@ -79,15 +79,13 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
 
 bool TrainingResolver::resolve_optimizer() {
   const PluginDescription* plugin =
-      plugins_.find("optimizer", spec_.optimizer, spec_.optimizer_place);
+      plugins_.find("optimizer", spec_.optimizer.id, spec_.optimizer.place);
   if (plugin == nullptr) {
     return false;
   }
-  const nlohmann::json given = spec_.optimizer_parameters.is_null()
-                                   ? nlohmann::json::object()
-                                   : yaml_to_json(spec_.optimizer_parameters);
-  auto parameters =
-      plugins_.complete(*plugin, given, spec_.optimizer_parameters, spec_.optimizer_place);
+  const YamlNode& written = spec_.optimizer.parameters;
+  const nlohmann::json given = written.is_null() ? nlohmann::json::object() : yaml_to_json(written);
+  auto parameters = plugins_.complete(*plugin, given, written, spec_.optimizer.place);
   if (!parameters) {
     return false;
   }
@@ -102,18 +100,18 @@ bool TrainingResolver::resolve_recipe(const std::string& tokenizer, quench_devic
   const ManifestBranch& branch = manifest_.checkpoints.branches.front();
   if (sound) {
     plugins_.attempt(spec_.model.place, [&] {
-      recipe.family = branch.family.empty()
+      recipe.family = branch.family.value.empty()
                           ? &choose_family(catalog_, recipe.config, "train: model")
-                          : &catalog_.require("model", branch.family);
+                          : &catalog_.require("model", branch.family.value);
     });
   }
   sound = resolve_corpus(spec_.corpus, recipe.corpus) && recipe.family != nullptr;
   sound = resolve_optimizer() && sound;
-  if (!spec_.validation_corpus.text.empty()) {
+  if (!spec_.validation.corpus.value.empty()) {
     TrainingValidation validation;
-    sound = resolve_corpus(spec_.validation_corpus, validation.corpus) && sound;
-    validation.sequences = spec_.validation_sequences;
-    validation.every = spec_.validation_every;
+    sound = resolve_corpus(spec_.validation.corpus, validation.corpus) && sound;
+    validation.sequences = spec_.validation.sequences;
+    validation.every = spec_.validation.every;
     training_->validation = std::move(validation);
   }
   recipe.tokenizer = tokenizer;

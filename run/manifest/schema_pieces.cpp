@@ -42,14 +42,4 @@ json definitions() {
              "(, *(>=|<=|==|!=|>|<)? *[0-9]+([.][0-9]+){0,2} *)*$"}}}};
 }
 
-json one_of_ids(json members, const json& ids) {
-  if (ids.empty()) {
-    return {{"not", json::object()}};  // no id is valid
-  }
-  json one = closed(std::move(members));
-  one["minProperties"] = 1;
-  one["maxProperties"] = 1;
-  return {{"anyOf", json::array({{{"enum", ids}}, std::move(one)})}};
-}
-
 }  // namespace quench

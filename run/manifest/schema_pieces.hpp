@@ -12,7 +12,5 @@ nlohmann::json described(nlohmann::json schema, const char* description);
 // One of the schema's definitions: name, amount, range, ranges, version.
 nlohmann::json reference(const char* name);
 nlohmann::json definitions();
-// `{id: {parameters}}` with one of these members, or an id alone.
-nlohmann::json one_of_ids(nlohmann::json members, const nlohmann::json& ids);
 
 }  // namespace quench

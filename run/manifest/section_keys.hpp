@@ -15,9 +15,6 @@
 
 namespace quench {
 
-// The largest seed of a manifest.
-inline constexpr long long kMaxSeed = 1LL << 62;
-
 template <typename Section>
 struct SectionKey {
   std::string name;

@@ -6,19 +6,17 @@
 #include <optional>
 
 #include "core/config/problems.hpp"
-#include "core/config/yaml.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/config/written.hpp"
 
 namespace quench {
 
 struct ManifestStorage {
   Place place;
-  uint64_t limit = 0;  // bytes that the run's downloads may take in the cache; 0: no limit
-  Place limit_place;
-  bool evict = false;  // weights that no cell needs any more are removed
+  Written<uint64_t> limit;  // bytes that the run's downloads may take in the cache; 0: no limit
+  bool evict = false;       // weights that no cell needs any more are removed
 };
 
-nlohmann::json storage_schema(const Catalog& catalog);
+nlohmann::json storage_schema();
 // `node` may be nullptr or null: nothing then.
 std::optional<ManifestStorage> read_storage(const YamlNode* node, Problems& problems);
 

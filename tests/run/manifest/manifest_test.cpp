@@ -34,10 +34,10 @@ TEST_CASE("manifest: the smallest one has defaults for the rest", "[config]") {
   CHECK(manifest.problems.empty());
   CHECK(manifest.name == "some-name");
   CHECK(manifest.seed == 0);
-  CHECK(manifest.dtype == "float32");
-  CHECK(manifest.device == "cpu");
+  CHECK(manifest.dtype.value == "float32");
+  CHECK(manifest.device.value == "cpu");
   REQUIRE(manifest.checkpoints.branches.size() == 1);
-  CHECK(manifest.checkpoints.branches[0].model.text == "m");
+  CHECK(manifest.checkpoints.branches[0].model.value == "m");
   CHECK(manifest.quantizers.empty());
   REQUIRE(manifest.metrics.size() == 1);
   CHECK(manifest.metrics[0].id == "loss");
@@ -56,13 +56,13 @@ TEST_CASE("manifest: every part arrives where it belongs", "[config]") {
   CHECK(manifest.problems.empty());
   CHECK(manifest.seed == 7);
   CHECK(manifest.checkpoints.branches.at(0).pattern == "step{step}");
-  CHECK(manifest.checkpoints.tokenizer.text == "t");
+  CHECK(manifest.checkpoints.tokenizer.value == "t");
   REQUIRE(manifest.calibrations.size() == 2);
   CHECK(manifest.calibrations[0].packing == "concat");
   CHECK(manifest.calibrations[0].sequences == 4);
   CHECK(manifest.calibrations[1].documents == 9);
   CHECK(manifest.quantizers.at(0).label == "mine");
-  CHECK(manifest.quantizers[0].calibration == "c");
+  CHECK(manifest.quantizers[0].calibration.value == "c");
   CHECK(manifest.quantizers[0].parameters.find("bits")->scalar == "3");
   CHECK(manifest.corpora.at(0).id == "text");
 }
@@ -70,7 +70,7 @@ TEST_CASE("manifest: every part arrives where it belongs", "[config]") {
 TEST_CASE("manifest: --set is applied before anything is checked", "[config]") {
   const Manifest manifest = read("checkpoints: {model: old}\nmetrics: [loss]\n",
                                  {"checkpoints.model=new", "seed=3", "name=\"010\""});
-  CHECK(manifest.checkpoints.branches.at(0).model.text == "new");
+  CHECK(manifest.checkpoints.branches.at(0).model.value == "new");
   CHECK(manifest.seed == 3);
   CHECK(manifest.name == "010");
   CHECK(problems_of(kSound, {"seed=-1"}) ==
@@ -88,7 +88,7 @@ TEST_CASE("manifest: a sweep leaves what its points are to them", "[config]") {
   const Manifest point = quench::manifest_at(manifest, 4);
   CHECK(point.seed == 2);
   CHECK(point.resolved.find("sweep") == nullptr);
-  CHECK(point.checkpoints.branches.at(0).model.text == "b");
+  CHECK(point.checkpoints.branches.at(0).model.value == "b");
   CHECK(quench::test::message_of([&] { point.problems.throw_if_any(); }).find("wibble") !=
         std::string::npos);
 }
