@@ -54,7 +54,7 @@ void locate_checkpoints(std::vector<Experiment>& experiments, const HubEnvironme
   for (Experiment& experiment : experiments) {
     for (CheckpointCell& cell : experiment.checkpoints) {
       const auto [found, added] = known.try_emplace(cell.location);
-      if (added && is_hub(cell.location)) {
+      if (added && is_hub_spec(cell.location)) {
         try {
           found->second = locate_checkpoint(cell, hub);
         } catch (const Error&) {
