@@ -13,8 +13,8 @@
 #include "core/fetch/download_ledger.hpp"
 #include "core/fetch/hub_revisions.hpp"
 #include "core/fetch/revision_window.hpp"
-#include "run/storage_needs.hpp"
 #include "run/run_status.hpp"
+#include "run/storage_needs.hpp"
 
 namespace quench {
 
