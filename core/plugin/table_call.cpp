@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "core/plugin/process_state.hpp"
+#include "core/plugin/table_slots.hpp"
 #include "quench/abi/kind/format.h"
-#include "table_slots.hpp"
 
 namespace quench {
 
