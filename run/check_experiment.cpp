@@ -16,7 +16,6 @@
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 #include "run/manifest/branches.hpp"
-#include "run/manifest/check_plugins.hpp"
 #include "run/manifest/module_rules.hpp"
 #include "train/recipe.hpp"
 
@@ -369,7 +368,6 @@ void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory) {
   std::set<std::string> seen;  // points of a sweep mostly differ in other things
   for (const Experiment& experiment : experiments) {
-    check_plugins(catalog, experiment);  // before any of them is loaded
     if (seen.insert(looked_at(experiment)).second) {
       check_planned_point(catalog, experiment, hub, memory);
     }
@@ -378,7 +376,6 @@ void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers, MetricInstances& metrics) {
-  check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   const std::set<size_t> read =
       experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();

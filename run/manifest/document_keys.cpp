@@ -61,6 +61,26 @@ void read_train(MappingReader& reader, Document& document) {
   }
 }
 
+void read_in_process(const YamlNode* list, Document& document) {
+  constexpr const char* kWanted = "in_process: got {}, wanted {}";
+  if (list == nullptr || list->is_null()) {
+    return;
+  }
+  if (!list->is_sequence()) {
+    document.out.problems.add(list->place,
+                              fmt::format(kWanted, list->described(), "a list of plugins"));
+    return;
+  }
+  for (const YamlNode& item : list->items) {
+    if (item.is_scalar() && !item.scalar.empty()) {
+      document.out.in_process.push_back({item.scalar, item.place});
+    } else {
+      document.out.problems.add(item.place,
+                                fmt::format(kWanted, item.described(), "a plugin's id"));
+    }
+  }
+}
+
 // In the order of reading.
 const std::vector<SectionKey<Document>> kKeys = {
     {"name",
@@ -105,12 +125,13 @@ const std::vector<SectionKey<Document>> kKeys = {
      [](MappingReader& reader, Document& document) {
        document.out.requirements = read_requirements(reader.get("requires"), document.out.problems);
      }},
-    {"processes",
+    {"in_process",
      [](const Catalog&) {
-       return described(processes_schema(), "Which plugins share the program's process");
+       return described({{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
+                        "Plugins that did not come with quench and run in its process all the same");
      },
      [](MappingReader& reader, Document& document) {
-       document.out.processes = read_processes(reader.get("processes"), document.out.problems);
+       read_in_process(reader.get("in_process"), document);
      }},
     {"checkpoints",
      [](const Catalog& catalog) {
@@ -216,7 +237,6 @@ const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
       {"figures", "under `report`"},
       {"replicates", "beside the id of a quantizer"},
       {"export", "beside the id of a quantizer"},
-      {"process", "beside a plugin's id"},
       {"partition", "under `cluster`"},
       {"shares", "under `cluster`"},
       {"corpus", "under a name in `calibration`, or in a metric's parameters"},

@@ -5,7 +5,6 @@
 #include "core/error.hpp"
 #include "quench/abi/kind/format.h"
 #include "run/manifest/manifest_schema.hpp"
-#include "run/manifest/process_keys.hpp"
 #include "run/manifest/schema_pieces.hpp"
 
 namespace quench {
@@ -80,13 +79,6 @@ const ItemKey kLabel = {
       item.label = read_name(at, member);
     }};
 
-const ItemKey kProcess = {
-    "process", [](const Catalog&) { return process_schema(); },
-    [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
-      item.process = read_process(member.value, at.section + ": `process`", at.problems);
-      item.process_place = member.value.place;
-    }};
-
 // ---- averaging
 
 const ItemSection kAveragings = {
@@ -109,8 +101,7 @@ const ItemSection kAveragings = {
       [](const Catalog&) { return flag("true: write the averaged weights beside the results"); },
       [](const ItemPlace& at, const YamlNode::Member& member, ManifestItem& item) {
         item.keep = read_flag(at, member, false);
-      }},
-     kProcess}};
+      }}}};
 
 // ---- quantizers
 
@@ -202,8 +193,7 @@ const ItemSection kQuantizers = {
         item.export_as = read_name(at, member);
         item.export_place = member.value.place;
       }},
-     {"transform", transform_schema, read_transform},
-     kProcess}};
+     {"transform", transform_schema, read_transform}}};
 
 // ---- metrics
 
@@ -241,8 +231,7 @@ const ItemSection kMetrics = {
         schema["deprecated"] = true;
         return schema;
       },
-      read_fused, "fused"},
-     kProcess}};
+      read_fused, "fused"}}};
 
 }  // namespace
 

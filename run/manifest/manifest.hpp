@@ -14,7 +14,6 @@
 #include "run/manifest/cluster_keys.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
-#include "run/manifest/process_keys.hpp"
 #include "run/manifest/storage_keys.hpp"
 #include "run/manifest/study_job.hpp"
 #include "run/manifest/sweep.hpp"
@@ -35,8 +34,6 @@ struct ManifestItem {
   Place place;
   YamlNode parameters;  // a mapping, or null
   std::string label;
-  std::optional<Placement> process;
-  Place process_place;
   // For quantizers.
   std::string calibration;  // name in `calibration:`, or empty
   Place calibration_place;
@@ -75,8 +72,6 @@ struct ManifestCorpus {
   // A part of its documents: a share is held out, the rest is for training.
   std::string part;     // "training", "held_out", or empty: all
   double held_out = 0;  // the share that is held out
-  std::optional<Placement> process;
-  Place process_place;
 };
 
 // A condition without which the manifest would not mean what its author meant.
@@ -98,7 +93,7 @@ struct Manifest {
   std::string device = "cpu";
   Place device_place;
   std::vector<ManifestRequirement> requirements;
-  std::vector<ManifestProcess> processes;  // of the section `processes`
+  std::vector<PlacedText> in_process;  // plugins that run in the program's process all the same
   ManifestCheckpoints checkpoints;
   std::optional<ManifestTraining> training;  // set together with `checkpoints: {model: train}`
   std::vector<ManifestItem> averagings;

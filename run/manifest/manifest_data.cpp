@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "run/manifest/manifest_schema.hpp"
-#include "run/manifest/process_keys.hpp"
 #include "run/manifest/section_keys.hpp"
 
 namespace quench {
@@ -145,8 +144,7 @@ const BesideKey kBesideKeys[] = {
      [] {
        return described({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}},
                         "The share of documents to hold out");
-     }},
-    {"process", process_schema}};
+     }}};
 
 bool is_beside_key(const std::string& key) {
   return std::any_of(std::begin(kBesideKeys), std::end(kBesideKeys),
@@ -203,11 +201,6 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
   out.id = inner->key;
   out.place = inner->key_place;
   out.parameters = inner->value;
-  if (const YamlNode* process = member.value.find("process")) {
-    out.process = read_process(
-        *process, fmt::format("corpora: {}: `process`", printable(member.key)), problems);
-    out.process_place = process->place;
-  }
   if (!inner->value.is_mapping() && !inner->value.is_null()) {
     problems.add(inner->value.place,
                  fmt::format("corpora: {}: {}: got {}, wanted a mapping of parameters", member.key,

@@ -152,8 +152,8 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
                                           "failed",
                                           "--plugin-path",
                                           "mine",
-                                          "--isolate",
-                                          "all",
+                                          "--in-process",
+                                          "template_metric",
                                           "--worker-silence",
                                           "60",
                                           "--worker-time",
@@ -167,7 +167,7 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
                            "' --set seed=3 --fetch --storage-limit 5GB --evict done --retry failed "
                            "--plugin-path " +
                            login.path("mine") +
-                           " --isolate all --worker-silence 60 --worker-time 7200 --share "));
+                           " --in-process template_metric --worker-silence 60 --worker-time 7200 --share "));
 }
 
 TEST_CASE("submit: what is queued is not sent again, and status shows it", "[cli][cluster]") {

@@ -101,7 +101,8 @@ TEST_CASE("boundary: eval says what ended it, too", "[boundary]") {
   const quench::test::Workplace here;
   const Outcome got = here.run({"eval", "tiny", "--quantizer", "misbehaving:deed=_exit", "--metric",
                                 "validation_loss:text=t.txt,block=16", "--plugin-path",
-                                quench::test::boundary_plugin("misbehaving"), "--isolate", "none"});
+                                quench::test::boundary_plugin("misbehaving"), "--in-process",
+                                "misbehaving"});
   CHECK(got.code == 1);
   CHECK(got.out.empty());
   CHECK_THAT(got.err, Contains("the process was ended by _exit(0)"));
@@ -116,7 +117,7 @@ TEST_CASE("boundary: eval keeps what was measured beside a quantizer that fails"
       "--metric",      "validation_loss:text=t.txt,block=16",
       "--metric",      "validation_loss:text=t.txt,block=32",
       "--plugin-path", quench::test::boundary_plugin("misbehaving"),
-      "--isolate",     "none"};
+      "--in-process",  "misbehaving"};
   const Outcome table = here.run(eval);
   CHECK(table.code == 1);
   CHECK_THAT(table.out, Contains("template_quantizer bits=3") && Contains("float") &&
