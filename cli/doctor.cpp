@@ -169,8 +169,7 @@ json describe(Context& context) {
       {"plugins", plugins_json(context.catalog())},
       {"libraries", heavy_libraries(context.catalog())}};
   const json& plugins = out["plugins"];
-  out["healthy"] =
-      plugins["rejected"].empty() && plugins["found"] != 0;
+  out["healthy"] = plugins["rejected"].empty() && plugins["found"] != 0;
   return out;
 }
 

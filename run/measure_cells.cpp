@@ -10,7 +10,6 @@
 #include "core/json/canonical_json.hpp"
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/plugin_call.hpp"
-#include "core/plugin/process_state.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/weights/float_source.hpp"
 #include "run/journal_of_cell.hpp"
@@ -93,7 +92,7 @@ std::vector<Record> measure(WeightsAtWork& weights, const VariantModel& variant,
     journal.forget();  // its pieces are not of this key
     throw;
   }
-  check_process(fmt::format("model {}, metric {}", weights.family, metric.plugin->id));
+  check_running_code();
   for (Record& value : values) {
     weights.describe(value, cell, variant.quantizer);
   }
@@ -130,16 +129,6 @@ bool is_fused(const WeightsAtWork& weights, const MeasuredCell& cell) {
            return each.cell.metric == cell.cell.metric && each.cell.variant.quantizer &&
                   each.to_do();
          });
-}
-
-void check_process(const std::string& plugins) {
-  if (const std::string disturbance = take_disturbance(); !disturbance.empty()) {
-    fail(QUENCH_INTERNAL, "{}", disturbance);
-  }
-  if (const std::string changes = restore_whole_process_state(); !changes.empty()) {
-    fail(QUENCH_INTERNAL, "one of {}: {}; it was set back", plugins, changes);
-  }
-  check_running_code();
 }
 
 }  // namespace quench

@@ -28,8 +28,4 @@ void measure_cells(WeightsAtWork& weights, const VariantModel& variant,
 // Whether to score what the cell's metric asks for during passes over these weights.
 bool is_fused(const WeightsAtWork& weights, const MeasuredCell& cell);
 
-// Throws Error if a plugin of a cell has changed the state of the process, and restores it;
-// `plugins`: those that may have done it. Throws like check_running_code().
-void check_process(const std::string& plugins);
-
 }  // namespace quench

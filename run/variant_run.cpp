@@ -10,6 +10,7 @@
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
+#include "core/plugin/running_code.hpp"
 #include "run/grid/describe_cell.hpp"
 
 namespace quench {
@@ -92,7 +93,7 @@ void VariantRun::quantize_and_measure(std::span<MeasuredCell> cells, const OwedF
   QuantizedModel result = quantization_.apply(
       setting, draw_of(experiment, variant), open_->model, *weights_.tokenizer, kept,
       to_compute(cells) ? requests(cells) : std::span<const ScoreRequest>());
-  check_process(fmt::format("model {}, quantizer {}", weights_.family, setting.plugin->id));
+  check_running_code();
   weights_.scores.set_answers(std::move(result.answers));
   quantizer["bits_per_weight"] = result.bits_per_weight;
   result.details.update(size_details({result.quantized_weights, result.bits_per_weight}));

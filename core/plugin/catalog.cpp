@@ -20,7 +20,6 @@
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/probe_cache.hpp"
-#include "core/plugin/process_state.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 
@@ -63,15 +62,13 @@ void check_links(const PluginDescription& description) {
 
 // Loads, initializes and registers the module of a library.
 const quench_module* bring_up(const PluginDescription& description, quench_device device,
-                              quench_device expected,
-                              const std::function<void()>& before_loading) {
+                              quench_device expected, const std::function<void()>& before_loading) {
   Live& state = live();
   if (state.modules.empty()) {
     if (before_loading) {
       before_loading();
     }
     prepare_libraries();
-    keep_process_state();
   }
   const File file(description.library);
   check_bytes(description, sha256_of(file));
@@ -95,7 +92,6 @@ const quench_module* bring_up(const PluginDescription& description, quench_devic
     quench_error error{sizeof(quench_error), 0, {}};
     const quench_status status = guarded_call(
         label, "init", {}, module->init, HostServices::instance().host_for(module->id), &error);
-    require_process_state(label, "init");
     if (status != QUENCH_OK) {
       throw_status("init", "init", status, error);
     }

@@ -44,7 +44,7 @@ std::string build_id_in(const char* at, size_t bytes, size_t alignment) {
 }
 
 // The name that a library gives itself, or "".
-std::string soname_in(const ElfW(Dyn)* entry, ElfW(Addr) base) {
+std::string soname_in(const ElfW(Dyn) * entry, ElfW(Addr) base) {
   std::optional<size_t> name;
   ElfW(Addr) strings = 0;
   for (; entry->d_tag != DT_NULL; ++entry) {

@@ -127,8 +127,9 @@ const std::vector<SectionKey<Document>> kKeys = {
      }},
     {"in_process",
      [](const Catalog&) {
-       return described({{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
-                        "Plugins that did not come with quench and run in its process all the same");
+       return described(
+           {{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
+           "Plugins that did not come with quench and run in its process all the same");
      },
      [](MappingReader& reader, Document& document) {
        read_in_process(reader.get("in_process"), document);

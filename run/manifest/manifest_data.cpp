@@ -140,8 +140,7 @@ const BesideKey kBesideKeys[] = {
      [] {
        return described({{"enum", {"training", "held_out"}}}, "Only this part of the documents");
      }},
-    {"held_out",
-     [] {
+    {"held_out", [] {
        return described({{"type", "number"}, {"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}},
                         "The share of documents to hold out");
      }}};

@@ -1,9 +1,9 @@
 #include "tests/contract/device.hpp"
 
-#include <filesystem>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/answer.hpp"

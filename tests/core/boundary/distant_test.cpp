@@ -23,9 +23,9 @@ using quench::test::Workplace;
 namespace {
 
 // What is shown rows, replays blocks, makes operations, edits weights, and asks for derivatives.
-const std::set<std::string> kThatSeeTheModel = {
-    "rtn",         "gptq",     "awq",        "hqq",    "int8",
-    "smoothquant", "rotation", "divergence", "taylor", "sharpness"};
+const std::set<std::string> kThatSeeTheModel = {"rtn",    "gptq",        "awq",      "hqq",
+                                                "int8",   "smoothquant", "rotation", "divergence",
+                                                "taylor", "sharpness"};
 
 // Its gradient is larger than what other copies have pinned.
 constexpr const char* kTraining = R"(name: trained
@@ -98,10 +98,10 @@ struct Measured {
 
 Measured measure(const Workplace& here, const std::filesystem::path& checkpoint,
                  const std::string& family, bool apart) {
-  here.folder().write(family + ".yaml",
-                      "name: " + family + "\ncheckpoints: {model: " + checkpoint.string() +
-                          ", tokenizer: bytes, family: " + family + "}\nin_process: [model/" +
-                          family + "]" + kMeasured);
+  here.folder().write(family + ".yaml", "name: " + family +
+                                            "\ncheckpoints: {model: " + checkpoint.string() +
+                                            ", tokenizer: bytes, family: " + family +
+                                            "}\nin_process: [model/" + family + "]" + kMeasured);
   Workplace::Arguments arguments = {
       "run",           family + ".yaml",
       "--json",        "--fresh",

@@ -18,7 +18,7 @@ class MisbehavingRun {
   // Plugins named in `in_process` run in the program's own process, all others in workers.
   explicit MisbehavingRun(const std::string& deed, const std::string& more = "",
                           const std::vector<std::string>& in_process = {"misbehaving",
-                                                                         "template_quantizer"});
+                                                                        "template_quantizer"});
 
   Workplace::Arguments arguments(Workplace::Arguments more = {}) const;
   Outcome run(Workplace::Arguments more = {}) const { return here.run(arguments(std::move(more))); }

@@ -38,8 +38,8 @@ void need_gptq() {
   quench::test::skip_unless(has_gptq(), "this build has no gptq");
 }
 
-// The plugins of the build as if each had a process of its own, because none came with this program;
-// they are loaded here.
+// The plugins of the build as if each had a process of its own, because none came with this
+// program; they are loaded here.
 quench::Catalog& everything_apart() {
   static const auto catalog = [] {
     quench::CatalogOptions options = quench::test::built_catalog().options();
