@@ -68,7 +68,7 @@ struct Context {
   // Those of engine_variables() that are set, for `--share auto`.
   std::map<std::string, std::string> engine;
   std::vector<std::string> plugin_path;   // --plugin-path
-  std::vector<std::string> isolate;       // --isolate
+  std::vector<std::string> in_process;    // --in-process
   std::string sandbox = "strict";         // --sandbox
   std::vector<std::string> debug_worker;  // --debug-worker
   double worker_silence = 600;            // --worker-silence, seconds
@@ -85,7 +85,7 @@ struct Context {
   const std::filesystem::path& home() const;
   // The hub's cache; home() remembers which of its files are intact.
   HubEnvironment hub() const;
-  // Scans the search path, once. Throws UsageError for a wrong --isolate.
+  // Scans the search path, once. Throws UsageError for a wrong --in-process.
   Catalog& catalog();
   // Builds of plugins that compute the same, as adopted in home().
   Equivalences& equivalences();

@@ -58,7 +58,12 @@ Catalog& Context::catalog() {
       return apart_->load(description);
     };
     auto found = std::make_unique<Catalog>(std::move(options));
-    as_usage([&] { found->set_isolation(parse_isolation(isolate)); });
+    for (const std::string& plugin : in_process) {
+      if (const std::string fault = found->in_process_fault(plugin); !fault.empty()) {
+        throw UsageError(QUENCH_NOT_FOUND, "--in-process: " + fault);
+      }
+    }
+    found->in_process().command_line = in_process;
     catalog_ = std::move(found);
   }
   return *catalog_;
@@ -118,9 +123,9 @@ void add_plugin_options(Verb& verb, Context& context) {
   verb.option("--plugin-path", context.plugin_path,
               "Folder to search for plugins first; repeatable")
       .placeholder("DIR");
-  verb.option("--isolate", context.isolate,
-              "none, all, or a plugin (id, or kind/id) that gets a process of its own; "
-              "repeatable (default: plugins that did not come with quench)")
+  verb.option("--in-process", context.in_process,
+              "A plugin (id, or kind/id) that did not come with quench and runs in its process all "
+              "the same; repeatable")
       .placeholder("PLUGIN")
       .one_value_each();
   verb.option("--sandbox", context.sandbox,

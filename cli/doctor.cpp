@@ -41,27 +41,15 @@ std::string processor_name() {
   return "unknown";
 }
 
-// Adds the libraries that do not run in this process, each once, and those that would have to and
-// cannot.
+// Adds the libraries that do not run in this process, each once.
 void add_processes(const Catalog& catalog, json& plugins) {
   plugins["own_process"] = json::array();
-  plugins["conflicts"] = json::array();
   std::set<std::filesystem::path> seen;
   for (const PluginDescription& item : catalog.items()) {
-    if (catalog.is_shipped(item) && catalog.placed(item).placement == Placement::kShared) {
-      continue;
-    }
-    if (!seen.insert(item.library).second) {
-      continue;
-    }
     const Placed placed = catalog.placed(item);
-    if (placed.placement == Placement::kOwn) {
+    if (placed.placement == Placement::kOwn && seen.insert(item.library).second) {
       plugins["own_process"].push_back(
           {{"library", item.library.string()}, {"reason", placed.reason}});
-    } else if (const std::string conflict = shipped_conflict(catalog, item); !conflict.empty()) {
-      plugins["conflicts"].push_back(
-          {{"library", item.library.string()},
-           {"reason", clash_refusal(conflict, placed.fixed ? placed.reason : "")}});
     }
   }
 }
@@ -181,8 +169,7 @@ json describe(Context& context) {
       {"plugins", plugins_json(context.catalog())},
       {"libraries", heavy_libraries(context.catalog())}};
   const json& plugins = out["plugins"];
-  out["healthy"] =
-      plugins["rejected"].empty() && plugins["found"] != 0 && plugins["conflicts"].empty();
+  out["healthy"] = plugins["rejected"].empty() && plugins["found"] != 0;
   return out;
 }
 
@@ -261,7 +248,6 @@ void print_text(const json& about) {
     print_fact("library", library.get<std::string>());
   }
   print_libraries("own process", plugins.at("own_process"));
-  print_libraries("  conflict", plugins.at("conflicts"));
   fmt::print(results(), "{}\n",
              fitted_lines(about.at("healthy").get<bool>()
                               ? "no fault found"

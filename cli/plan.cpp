@@ -21,7 +21,6 @@
 #include "run/check_experiment.hpp"
 #include "run/grid/expected_run.hpp"
 #include "run/grid/pass_peaks.hpp"
-#include "run/grid/plugins_apart.hpp"
 #include "run/grid/training_cost.hpp"
 
 namespace quench {
@@ -248,20 +247,9 @@ void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
   }
 }
 
-nlohmann::json processes_json(const std::vector<PluginApart>& apart) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const PluginApart& each : apart) {
-    out.push_back({{"kind", each.plugin->kind},
-                   {"id", each.plugin->id},
-                   {"process", "own"},
-                   {"reason", each.reason}});
-  }
-  return out;
-}
-
 void answer_plan(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                  const std::vector<TrainingCost>& training,
-                 const std::vector<PlannedFolder>& folders, const std::vector<PluginApart>& apart,
+                 const std::vector<PlannedFolder>& folders,
                  const std::map<std::string, size_t>& counts,
                  const std::optional<StorageForecast>& storage) {
   nlohmann::json list = nlohmann::json::array();
@@ -286,7 +274,6 @@ void answer_plan(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
           {"exports_refused", refused},
           {"folder", run.folder.string()},
           {"folders", folders_json(folders)},
-          {"processes", processes_json(apart)},
           {"checkpoints", checkpoints_json(run)},
           {"storage", storage ? to_json(*storage) : nlohmann::json()},
           {"training", training_json(training)},
@@ -398,9 +385,8 @@ int plan(const PlanOptions& options, Context& context) {
   for (const Cell& cell : cells) {
     ++counts[to_text(cell.state)];
   }
-  const std::vector<PluginApart> apart = plugins_apart(run.experiments, knowledge.identities);
   if (options.manifest.json) {
-    answer_plan(run, cells, cost, training, folders, apart, counts, storage);
+    answer_plan(run, cells, cost, training, folders, counts, storage);
     return kExitOk;
   }
   print_training(training);
@@ -411,9 +397,6 @@ int plan(const PlanOptions& options, Context& context) {
   }
   for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
     print_line("{}: about {} of memory besides the model", label, bytes_text(bytes));
-  }
-  for (const PluginApart& each : apart) {
-    print_line("{}", own_process_line(*each.plugin, each.reason));
   }
   if (storage) {
     print(*storage, options.manifest.manifest);

@@ -14,7 +14,6 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/death_note.hpp"
 #include "core/version.hpp"
-#include "run/grid/plugins_apart.hpp"
 
 namespace quench {
 
@@ -156,10 +155,6 @@ void Attempt::begin() {
   started_ = true;
   prepare_folder(run_, texts_, context_);
   if (to_do_ > 0) {
-    for (const PluginApart& each : plugins_apart(run_.experiments, knowledge_.identities)) {
-      HostServices::instance().log(QUENCH_LOG_INFO, "",
-                                   own_process_line(*each.plugin, each.reason));
-    }
     open_file();
   }
 }

@@ -66,8 +66,8 @@ std::vector<std::string> run_arguments(const SubmitOptions& options, const Loade
   for (const std::string& folder : context.plugin_path) {
     add("--plugin-path", absolute_path(folder).string());
   }
-  for (const std::string& plugin : context.isolate) {
-    add("--isolate", plugin);
+  for (const std::string& plugin : context.in_process) {
+    add("--in-process", plugin);
   }
   const Context usual;
   if (context.sandbox != usual.sandbox) {

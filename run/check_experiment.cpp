@@ -16,7 +16,6 @@
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 #include "run/manifest/branches.hpp"
-#include "run/manifest/check_plugins.hpp"
 #include "run/manifest/module_rules.hpp"
 #include "train/recipe.hpp"
 
@@ -344,7 +343,6 @@ void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory) {
   std::vector<const Experiment*> seen;
   for (const Experiment& experiment : experiments) {
-    check_plugins(catalog, experiment);  // before any of them is loaded
     const bool again = std::any_of(seen.begin(), seen.end(), [&](const Experiment* other) {
       return looks_alike(*other, experiment);
     });
@@ -357,7 +355,6 @@ void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
 
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers, MetricInstances& metrics) {
-  check_plugins(catalog, experiment);  // before any of them is loaded
   Checks checks;
   const std::set<size_t> read =
       experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();

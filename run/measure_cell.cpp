@@ -12,7 +12,6 @@
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
-#include "core/plugin/process_state.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/weights/float_source.hpp"
 #include "run/grid/describe_cell.hpp"
@@ -108,7 +107,7 @@ std::vector<Record> WeightsRun::measure(const MeasuredCell& cell, const VariantM
     journal.forget();  // its pieces are not of this key
     throw;
   }
-  check_process(fmt::format("model {}, metric {}", family_, metric.plugin->id));
+  check_running_code();
   for (Record& value : values) {
     describe(value, cell, variant.quantizer);
   }
@@ -206,7 +205,7 @@ std::vector<Record> WeightsRun::keep_failure(const MeasuredCell& cell,
   record.metric = experiment_.metrics[cell.cell.metric].plugin->id;
   describe(record, cell, quantizer);
   record.error = printable(error.what(), kMaxRecordText);
-  if (error.code() == QUENCH_UNAVAILABLE) {  // nobody's fault here: the next run measures it
+  if (error.code() == QUENCH_UNAVAILABLE) {  // no fault of this cell: the next run measures it
     HostServices::instance().log(
         QUENCH_LOG_ERROR, "",
         fmt::format("{} was not measured and is not recorded as failed: {}",
@@ -214,16 +213,6 @@ std::vector<Record> WeightsRun::keep_failure(const MeasuredCell& cell,
     return {record};
   }
   return run_.keep({record});
-}
-
-void check_process(const std::string& plugins) {
-  if (const std::string disturbance = take_disturbance(); !disturbance.empty()) {
-    fail(QUENCH_INTERNAL, "{}", disturbance);
-  }
-  if (const std::string changes = restore_whole_process_state(); !changes.empty()) {
-    fail(QUENCH_INTERNAL, "one of {}: {}; it was set back", plugins, changes);
-  }
-  check_running_code();
 }
 
 }  // namespace quench

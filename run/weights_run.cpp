@@ -10,6 +10,7 @@
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
+#include "core/plugin/running_code.hpp"
 #include "core/weights/open_checkpoint_folder.hpp"
 #include "run/grid/describe_cell.hpp"
 
@@ -283,7 +284,7 @@ void WeightsRun::quantize_and_measure(std::span<MeasuredCell> cells, const Pendi
   QuantizedModel result = job_.quantization.apply(
       setting, draw_of(experiment_, variant), open_->model, *tokenizer_, kept,
       to_compute(cells) ? requests(cells) : std::span<const ScoreRequest>());
-  check_process(fmt::format("model {}, quantizer {}", family_, setting.plugin->id));
+  check_running_code();
   scores_.set_answers(std::move(result.answers));
   quantizer["bits_per_weight"] = result.bits_per_weight;
   result.details.update(size_details({result.quantized_weights, result.bits_per_weight}));

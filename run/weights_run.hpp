@@ -120,8 +120,4 @@ class WeightsRun {
   ScoreCache scores_;  // of the metrics with fused scoring
 };
 
-// Throws Error if a plugin of a cell has changed the state of the process, and restores it;
-// `plugins`: those that may have done it. Throws like check_running_code().
-void check_process(const std::string& plugins);
-
 }  // namespace quench

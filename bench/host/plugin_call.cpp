@@ -4,6 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,10 +24,7 @@ constexpr int64_t kWidth = 16;
 // process.
 class OpenModel {
  public:
-  explicit OpenModel(bool apart) : apart_(apart_options()), catalog_(options()) {
-    if (apart) {
-      catalog_.set_isolation(quench::parse_isolation({"all"}));
-    }
+  explicit OpenModel(bool apart) : apart_(apart_options()), catalog_(options(apart)) {
     add("gpt_neox.embed_in.weight", {16, kWidth});
     add("embed_out.weight", {16, kWidth});
     add_pair("gpt_neox.final_layer_norm", {kWidth});
@@ -56,7 +54,18 @@ class OpenModel {
     options.self = QUENCH_BINARY_DIR "/bin/quench";
     return options;
   }
-  quench::CatalogOptions options() {
+  // A copy of the family did not come with the program, so it gets a process of its own.
+  static std::filesystem::path copied_family() {
+    const std::filesystem::path built = QUENCH_BINARY_DIR "/lib/quench";
+    const std::filesystem::path copies = QUENCH_BINARY_DIR "/bench/copies";
+    std::filesystem::create_directories(copies / "models");
+    std::filesystem::copy_file(built / "models/gpt_neox.so", copies / "models/gpt_neox.so",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::error_code is_there;
+    std::filesystem::create_directory_symlink(built / "deps", copies / "deps", is_there);
+    return copies;
+  }
+  quench::CatalogOptions options(bool apart) {
     quench::CatalogOptions options;
     options.load_apart = [this](const quench::PluginDescription& plugin) -> const quench_item& {
       return apart_.load(plugin);
@@ -64,7 +73,7 @@ class OpenModel {
     options.starts_apart = [this](const quench::PluginDescription& plugin) {
       return apart_.starts(plugin);
     };
-    options.search_path = {QUENCH_BINARY_DIR "/lib/quench"};
+    options.search_path = {apart ? copied_family() : QUENCH_BINARY_DIR "/lib/quench"};
     options.cache_dir = QUENCH_BINARY_DIR "/bench/cache";
     options.self = QUENCH_BINARY_DIR "/bin/quench";
     return options;

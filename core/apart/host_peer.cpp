@@ -7,7 +7,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/plugin_call.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/process_state.hpp"
 
 namespace quench {
 
@@ -62,7 +62,9 @@ void HostPeer::serve_guarded(wire::Channel& over, const wire::Header& header, wi
   PluginCall call(label.c_str(), function);
   serve(over, header, in, out);
   call.finish();
-  require_process_state(label, function);
+  if (const std::string changes = restore_process_state(); !changes.empty()) {
+    fail(QUENCH_INTERNAL, "{}: {}: {}; it was set back", label, function, changes);
+  }
 }
 
 void HostPeer::serve_on(Descriptor socket, Descriptor host_memory, Descriptor worker_memory) {

@@ -144,7 +144,6 @@ std::vector<double> AveragingHandle::search(
   const quench_status status =
       guarded_call(label_, "search", {}, table_->search, averaging_, members.data(),
                    uint64_t{members.size()}, &ScoreCall::call, &call, weights.data(), &error);
-  require_process_state(label_, "search");
   if (call.thrown) {
     std::rethrow_exception(call.thrown);
   }

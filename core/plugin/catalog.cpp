@@ -20,7 +20,6 @@
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/probe_cache.hpp"
-#include "core/plugin/process_state.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
 
@@ -51,41 +50,29 @@ void check_bytes(const PluginDescription& description, const std::string& sha256
   }
 }
 
-// Why this process cannot hold the library beside what it holds already, or "".
-std::string clash_with_process(const PluginDescription& description) {
-  std::vector<LinkedLibrary> wanted = bundled_libraries(description.library);
-  wanted.insert(wanted.end(), description.links.begin(), description.links.end());
-  return link_conflict(wanted, loaded_libraries());
-}
-
-bool is_live(const fs::path& library) {
-  Live& state = live();
-  const std::lock_guard lock(state.mutex);
-  return state.modules.contains(library);
-}
-
-void check_links(const PluginDescription& description, const Placed& placed) {
-  if (const std::string clash = clash_with_process(description); !clash.empty()) {
+// The linker would silently give it what this process has under that name, and with it another
+// version than it was built for.
+void check_links(const PluginDescription& description) {
+  const std::string clash = link_conflict(description.links, loaded_libraries());
+  if (!clash.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: {}: {}", plugin_label(description),
-         description.library.string(), clash_refusal(clash, placed.fixed ? placed.reason : ""));
+         description.library.string(), clash);
   }
 }
 
 // Loads, initializes and registers the module of a library.
-const quench_module* bring_up(const PluginDescription& description, const Placed& placed,
-                              quench_device device, quench_device expected,
-                              const std::function<void()>& before_loading) {
+const quench_module* bring_up(const PluginDescription& description, quench_device device,
+                              quench_device expected, const std::function<void()>& before_loading) {
   Live& state = live();
   if (state.modules.empty()) {
     if (before_loading) {
       before_loading();
     }
     prepare_libraries();
-    keep_process_state();
   }
   const File file(description.library);
   check_bytes(description, sha256_of(file));
-  check_links(description, placed);
+  check_links(description);
   if (device.type != QUENCH_DEVICE_CPU) {
     load_device_part(description.links, device);
   } else if (expected.type != QUENCH_DEVICE_CPU) {
@@ -105,7 +92,6 @@ const quench_module* bring_up(const PluginDescription& description, const Placed
     quench_error error{sizeof(quench_error), 0, {}};
     const quench_status status = guarded_call(
         label, "init", {}, module->init, HostServices::instance().host_for(module->id), &error);
-    require_process_state(label, "init");
     if (status != QUENCH_OK) {
       throw_status("init", "init", status, error);
     }
@@ -246,42 +232,42 @@ bool Catalog::is_shipped(const PluginDescription& description) const {
   return !own_folder_.empty() && own == own_folder_.end();
 }
 
-void Catalog::set_isolation(Isolation isolation) {
-  for (const PlacementChoice& choice : isolation.command_line) {
-    const auto is_named = [&](const PluginDescription& item) { return names(choice, item); };
-    if (std::any_of(items_.begin(), items_.end(), is_named)) {
-      continue;
+std::string Catalog::in_process_fault(const std::string& name) const {
+  std::vector<std::string> ids;
+  for (const PluginDescription& item : items_) {
+    ids.push_back(item.id);
+    if (names(name, item)) {
+      return is_python_file(item.library)
+                 ? plugin_label(item) + " is written in Python and runs in a process of its own"
+                 : "";
     }
-    std::vector<std::string> ids = {"none", "all"};
-    for (const PluginDescription& item : items_) {
-      ids.push_back(item.id);
-    }
-    const std::string near = nearest(choice.plugin, ids);
-    fail(QUENCH_NOT_FOUND, "--isolate: no plugin is called {}{}", printable(choice.plugin),
-         near.empty() ? "; wanted none, all, or a plugin's id" : "; did you mean " + near + "?");
   }
-  isolation_ = std::move(isolation);
+  const std::string near = nearest(name, ids);
+  return fmt::format("no plugin is called {}{}", printable(name),
+                     near.empty() ? "" : "; did you mean " + near + "?");
 }
 
 Placed Catalog::placed(const PluginDescription& description) const {
-  {
-    const std::lock_guard lock(placing_);
-    if (const auto found = apart_.find(description.library); found != apart_.end()) {
-      return {Placement::kOwn, found->second};
-    }
+  if (is_python_file(description.library)) {
+    return {Placement::kOwn, "written in Python"};
   }
-  std::vector<const PluginDescription*> items;
-  for (const PluginDescription& item : items_) {
-    if (item.library == description.library) {
-      items.push_back(&item);
-    }
+  if (!options_.load_apart || is_shipped(description)) {
+    return {};
   }
-  if (items.empty()) {  // a file beside the search path
-    items.push_back(&description);
+  const auto is_named = [&](const std::string& name) {
+    return names(name, description) ||
+           std::any_of(items_.begin(), items_.end(), [&](const PluginDescription& item) {
+             return item.library == description.library && names(name, item);
+           });
+  };
+  const auto& [command_line, manifest] = in_process_;
+  if (std::any_of(command_line.begin(), command_line.end(), is_named)) {
+    return {Placement::kShared, "`--in-process`"};
   }
-  const Placed out = place_library(items, is_shipped(description), isolation_);
-  const bool may_be_apart = options_.load_apart != nullptr || is_python_file(description.library);
-  return out.fixed || may_be_apart ? out : Placed{};
+  if (std::any_of(manifest.begin(), manifest.end(), is_named)) {
+    return {Placement::kShared, "`in_process` of the manifest"};
+  }
+  return {Placement::kOwn, "not part of this installation"};
 }
 
 void Catalog::compute_on(quench_device device, const char* driver) {
@@ -299,66 +285,6 @@ void Catalog::compute_on(quench_device device, const char* driver) {
   device_ = device;
 }
 
-bool Catalog::is_movable(const Placed& placed) const {
-  return !placed.fixed && options_.load_apart != nullptr;
-}
-
-bool Catalog::send_apart(const PluginDescription& description, const std::string& reason) {
-  const std::lock_guard lock(placing_);
-  return apart_.emplace(description.library, reason).second;
-}
-
-Placed Catalog::settle(const PluginDescription& description) {
-  Placed out = placed(description);
-  if (out.placement == Placement::kOwn || !is_movable(out) || is_live(description.library)) {
-    return out;
-  }
-  if (const std::string clash = clash_with_process(description); !clash.empty()) {
-    if (send_apart(description, clash)) {
-      HostServices::instance().log(QUENCH_LOG_INFO, "", own_process_line(description, clash));
-    }
-    return placed(description);
-  }
-  return out;
-}
-
-std::vector<std::string> Catalog::settle_together(
-    const std::vector<const PluginDescription*>& used,
-    const std::vector<const PluginDescription*>& families) {
-  std::vector<Candidate> sharing;
-  for (const PluginDescription* plugin : used) {
-    const Placed where = placed(*plugin);
-    if (where.placement == Placement::kShared) {
-      sharing.push_back({plugin, is_shipped(*plugin), is_movable(where), is_live(plugin->library),
-                         where.fixed ? where.reason : ""});
-    }
-  }
-  Resolution found = resolve_clashes(std::move(sharing), loaded_libraries());
-  for (const Resolution::Move& move : found.apart) {
-    send_apart(*move.plugin, move.reason);
-  }
-  // Whichever family a config selects can move away from all but what the user holds here.
-  std::vector<const PluginDescription*> held;
-  std::string because;
-  for (const PluginDescription* plugin : found.together) {
-    const Placed where = placed(*plugin);
-    if (!is_movable(where)) {
-      held.push_back(plugin);
-      because = where.fixed && because.empty() ? where.reason : because;
-    }
-  }
-  const bool all_share = std::all_of(families.begin(), families.end(), [&](const auto* family) {
-    return placed(*family).placement == Placement::kShared;
-  });
-  if (found.refused.empty() && all_share) {
-    const std::string conflict = family_conflict(held, families);
-    if (!conflict.empty()) {
-      found.refused.push_back(clash_refusal(conflict, because));
-    }
-  }
-  return std::move(found.refused);
-}
-
 uint64_t Catalog::starts(const PluginDescription& description) const {
   return options_.starts_apart && placed(description).placement == Placement::kOwn
              ? options_.starts_apart(description)
@@ -366,7 +292,7 @@ uint64_t Catalog::starts(const PluginDescription& description) const {
 }
 
 const quench_item& Catalog::load(const PluginDescription& description) {
-  const Placed where = settle(description);
+  const Placed where = placed(description);
   if (where.placement == Placement::kOwn) {
     if (!options_.load_apart) {
       fail(QUENCH_UNSUPPORTED, "{}: {} asks for a process of its own, and this program starts none",
@@ -380,7 +306,7 @@ const quench_item& Catalog::load(const PluginDescription& description) {
   const quench_module* module =
       known != state.modules.end()
           ? known->second.first
-          : bring_up(description, where, device_, expected_, options_.before_loading);
+          : bring_up(description, device_, expected_, options_.before_loading);
   const std::vector<PluginDescription>& items = state.modules.at(description.library).second;
   for (size_t i = 0; i < items.size(); ++i) {
     if (items[i].kind == description.kind && items[i].id == description.id) {

@@ -4,8 +4,6 @@
 
 #include <filesystem>
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -77,22 +75,16 @@ class Catalog {
   std::vector<const PluginDescription*> of_kind(const std::string& kind) const;
 
   // Whether the plugin came with this program: its library is in the program's own lib/quench. All
-  // others are strangers, whose code runs in this process only if the user names them.
+  // others run in this process only if the user says so.
   bool is_shipped(const PluginDescription& description) const;
 
-  // What the user said about processes. Libraries that are loaded or were sent apart stay where
-  // they are. Throws Error(NOT_FOUND) for a name on the command line that no plugin has.
-  void set_isolation(Isolation isolation);
-  const Isolation& isolation() const { return isolation_; }
-  // Where the plugin's library runs, as far as it is known without loading anything.
+  // What the user wants in this process. Changes count for libraries that are not loaded yet.
+  InProcess& in_process() { return in_process_; }
+  // What is wrong with such a name, or "": no plugin has it, or one in Python, which never runs
+  // here.
+  std::string in_process_fault(const std::string& name) const;
+  // Where the plugin's library runs.
   Placed placed(const PluginDescription& description) const;
-  // The same for good: a library that would bring a second file under a soname that this process
-  // has in use goes apart, and the log says so.
-  Placed settle(const PluginDescription& description);
-  // Settles `used`, which one run loads besides one of `families`. Returns the clashes that the
-  // user's own words forbid to resolve, each with both files.
-  std::vector<std::string> settle_together(const std::vector<const PluginDescription*>& used,
-                                           const std::vector<const PluginDescription*>& families);
 
   // Says that plugins of this process may compute on this device, too, before the first of them is
   // loaded: the part of their libraries that does comes first (device_part.hpp). Throws
@@ -106,16 +98,13 @@ class Catalog {
   // Of a plugin in a process of its own, what CatalogOptions::starts_apart says; else 0. Another
   // number than when an instance was made: the instance is gone.
   uint64_t starts(const PluginDescription& description) const;
-  // The live item: from a process of its own where it is placed apart. Else loads the library once
+  // The live item: from a process of its own where it is placed in one. Else loads the library once
   // per process, for good, after checking that its bytes are those that were probed and that it
   // brings no second file under a soname in use. Throws Error.
   const quench_item& load(const PluginDescription& description);
 
  private:
   void add_library(const ProbeEntry& entry);
-  // Whether it was not apart before.
-  bool send_apart(const PluginDescription& description, const std::string& reason);
-  bool is_movable(const Placed& placed) const;
 
   CatalogOptions options_;
   std::filesystem::path own_folder_;
@@ -123,11 +112,9 @@ class Catalog {
   std::vector<Shadowed> shadowed_;
   std::vector<Rejected> rejected_;
   size_t probe_count_ = 0;
-  Isolation isolation_;
+  InProcess in_process_;
   quench_device device_ = {QUENCH_DEVICE_CPU, 0};
   quench_device expected_ = {QUENCH_DEVICE_CPU, 0};
-  mutable std::mutex placing_;                          // guards apart_
-  std::map<std::filesystem::path, std::string> apart_;  // by a clash: library, reason
 };
 
 // Forgets all probes: the next catalog probes every library again (`plugins rescan`).

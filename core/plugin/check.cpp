@@ -5,7 +5,6 @@
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
-#include "core/plugin/links.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/show.hpp"
 #include "core/plugin/table_call.hpp"
@@ -90,20 +89,6 @@ void check_linking(const ElfFile& elf, Findings& findings) {
   }
 }
 
-// A clash with shipped plugins is a fault only where the library has to share their process.
-void check_process(const Catalog& catalog, const PluginDescription& item, Findings& findings) {
-  const Placed placed = catalog.placed(item);
-  const std::string conflict = shipped_conflict(catalog, item);
-  if (placed.placement == Placement::kOwn) {
-    findings.good("runs in a process of its own: " + placed.reason);
-    if (!conflict.empty()) {
-      findings.remark(conflict);
-    }
-  } else if (!conflict.empty()) {
-    findings.fault(clash_refusal(conflict, placed.fixed ? placed.reason : ""));
-  }
-}
-
 void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& findings) {
   const ProbeResult result =
       probe_libraries({library}, probe_options(catalog.options(), true)).front();
@@ -124,8 +109,10 @@ void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& 
       findings.remark(plugin_label(item) + " has no example");
     }
   }
-  // The process and the links belong to the library, so one item represents all.
-  check_process(catalog, result.items[0], findings);
+  const Placed placed = catalog.placed(result.items[0]);  // the process is the library's
+  if (placed.placement == Placement::kOwn) {
+    findings.good("runs in a process of its own: " + placed.reason);
+  }
   if (is_python_file(library)) {
     findings.remark("was read, not run: whether its instances can be made, the first run will say");
   }
@@ -135,21 +122,6 @@ void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& 
 }
 
 }  // namespace
-
-std::string shipped_conflict(const Catalog& catalog, const PluginDescription& item) {
-  std::string first;
-  size_t others = 0;
-  for (const PluginDescription& own : catalog.items()) {
-    if (!catalog.is_shipped(own) || own.library == item.library) {
-      continue;
-    }
-    if (const std::string conflict = companion_conflict(item, own); !conflict.empty()) {
-      others += first.empty() ? 0 : 1;
-      first = first.empty() ? conflict : first;
-    }
-  }
-  return others == 0 ? first : fmt::format("{} (nor beside {} others)", first, others);
-}
 
 PluginCheck plugin_check(const Catalog& catalog, const fs::path& library) {
   Findings findings;

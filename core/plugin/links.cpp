@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <link.h>
 
+#include <cstring>
 #include <deque>
 #include <map>
 #include <optional>
@@ -21,11 +22,63 @@ namespace {
 
 constexpr size_t kMaxLibraries = 1024;
 
-int collect_path(dl_phdr_info* info, size_t, void* paths) {
-  // The program itself has no name, the kernel's page no slash.
-  if (info->dlpi_name != nullptr && info->dlpi_name[0] == '/') {
-    static_cast<std::vector<fs::path>*>(paths)->emplace_back(info->dlpi_name);
+// The build id in a segment of notes, as hex, or "".
+std::string build_id_in(const char* at, size_t bytes, size_t alignment) {
+  const size_t align = alignment == 8 ? 8 : 4;
+  const auto padded = [&](size_t size) { return (size + align - 1) / align * align; };
+  for (const char* end = at + bytes; at + sizeof(ElfW(Nhdr)) <= end;) {
+    ElfW(Nhdr) note;
+    std::memcpy(&note, at, sizeof note);
+    const char* name = at + sizeof note;
+    const char* value = name + padded(note.n_namesz);
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0) {
+      std::string out;
+      for (size_t i = 0; i < note.n_descsz; ++i) {
+        out += fmt::format("{:02x}", static_cast<uint8_t>(value[i]));
+      }
+      return out;
+    }
+    at = value + padded(note.n_descsz);
   }
+  return "";
+}
+
+// The name that a library gives itself, or "".
+std::string soname_in(const ElfW(Dyn) * entry, ElfW(Addr) base) {
+  std::optional<size_t> name;
+  ElfW(Addr) strings = 0;
+  for (; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SONAME) {
+      name = entry->d_un.d_val;
+    } else if (entry->d_tag == DT_STRTAB) {  // the linker has added the base, or has not
+      strings = entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr : entry->d_un.d_ptr;
+    }
+  }
+  return name ? reinterpret_cast<const char*>(strings) + *name : "";
+}
+
+// Reads what lies in memory, so whatever has become of the file.
+int collect_library(dl_phdr_info* info, size_t, void* libraries) {
+  // The program itself has no name, the kernel's page no slash.
+  if (info->dlpi_name == nullptr || info->dlpi_name[0] != '/') {
+    return 0;
+  }
+  std::error_code error;  // plugins of each kind reach libtorch by another path
+  const fs::path real = fs::canonical(info->dlpi_name, error);
+  LinkedLibrary library{"", error ? fs::path(info->dlpi_name) : real, ""};
+  for (size_t i = 0; i < info->dlpi_phnum; ++i) {
+    const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+    const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
+    if (segment.p_type == PT_NOTE && library.build_id.empty()) {
+      library.build_id = build_id_in(at, segment.p_memsz, segment.p_align);
+    } else if (segment.p_type == PT_DYNAMIC) {
+      library.soname = soname_in(reinterpret_cast<const ElfW(Dyn)*>(at), info->dlpi_addr);
+    }
+  }
+  if (library.soname.empty()) {
+    library.soname = library.path.filename().string();
+  }
+  static_cast<std::vector<LinkedLibrary>*>(libraries)->push_back(std::move(library));
   return 0;
 }
 
@@ -74,15 +127,6 @@ std::optional<std::pair<const LinkedLibrary*, const LinkedLibrary*>> find_clash(
   return std::nullopt;
 }
 
-// "needs libc10.so from A, and model llama needs B under that name", or "".
-std::string clashing_needs(const PluginDescription& one, const PluginDescription& other) {
-  const auto clash = find_clash(one.links, other.links);
-  return !clash ? ""
-                : fmt::format("needs {} from {}, and {} {} needs {} under that name",
-                              clash->first->soname, clash->first->path.string(), other.kind,
-                              other.id, clash->second->path.string());
-}
-
 struct Pending {
   fs::path path;
   std::vector<fs::path> inherited;  // RPATH of the libraries that needed it
@@ -91,21 +135,8 @@ struct Pending {
 }  // namespace
 
 std::vector<LinkedLibrary> loaded_libraries() {
-  std::vector<fs::path> paths;
-  dl_iterate_phdr(collect_path, &paths);
   std::vector<LinkedLibrary> libraries;
-  for (const fs::path& found : paths) {
-    std::error_code error;  // plugins of each kind reach libtorch by another path
-    const fs::path real = fs::canonical(found, error);
-    const fs::path& path = error ? found : real;
-    try {
-      const ElfFile elf = read_elf(path);
-      libraries.push_back(
-          {elf.soname.empty() ? path.filename().string() : elf.soname, path, elf.build_id});
-    } catch (const Error&) {
-      libraries.push_back({path.filename().string(), path, ""});  // replaced since it was loaded
-    }
-  }
+  dl_iterate_phdr(collect_library, &libraries);
   return libraries;
 }
 
@@ -176,36 +207,6 @@ std::string displaced_library(const fs::path& library, const std::vector<LinkedL
                    "it brings {} as {}, and {} was loaded in its place; look at "
                    "LD_LIBRARY_PATH and LD_PRELOAD",
                    clash->first->soname, clash->first->path.string(), clash->second->path.string());
-}
-
-std::string companion_conflict(const PluginDescription& one, const PluginDescription& other) {
-  const std::string needs = clashing_needs(one, other);
-  return needs.empty()
-             ? ""
-             : fmt::format("{} {} {}; they cannot run in one process", one.kind, one.id, needs);
-}
-
-std::string companion_reason(const PluginDescription& one, const PluginDescription& other) {
-  const std::string needs = clashing_needs(one, other);
-  return needs.empty() ? "" : "it " + needs;
-}
-
-std::string family_conflict(const std::vector<const PluginDescription*>& used,
-                            const std::vector<const PluginDescription*>& families) {
-  std::string nearest;
-  for (const PluginDescription* family : families) {
-    std::string conflict;
-    for (const PluginDescription* plugin : used) {
-      if (conflict.empty()) {
-        conflict = companion_conflict(*plugin, *family);
-      }
-    }
-    if (conflict.empty()) {
-      return "";
-    }
-    nearest = nearest.empty() ? conflict : nearest;
-  }
-  return nearest.empty() ? "" : nearest + "; no other model family goes with it either";
 }
 
 }  // namespace quench

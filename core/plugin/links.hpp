@@ -33,14 +33,4 @@ std::string link_conflict(const std::vector<LinkedLibrary>& wanted,
 std::string displaced_library(const std::filesystem::path& library,
                               const std::vector<LinkedLibrary>& loaded);
 
-// Why these two plugins cannot share a process, or "": names both files.
-std::string companion_conflict(const PluginDescription& one, const PluginDescription& other);
-// The same, said of `one`: "it needs libc10.so from A, and model llama needs B under that name".
-std::string companion_reason(const PluginDescription& one, const PluginDescription& other);
-
-// Why none of `families`, one of which a run will load, can share a process with all of `used`, or
-// "": names both files of the first conflict.
-std::string family_conflict(const std::vector<const PluginDescription*>& used,
-                            const std::vector<const PluginDescription*>& families);
-
 }  // namespace quench

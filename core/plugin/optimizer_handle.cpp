@@ -93,7 +93,6 @@ void OptimizerHandle::gradient(uint64_t step, const quench_tensor& weights,
   quench_error error{sizeof error, 0, {}};
   const quench_status status =
       guarded_call(label_, "gradient", {}, table_->gradient, optimizer_, &args, &error);
-  require_process_state(label_, "gradient");
   if (call.thrown) {
     std::rethrow_exception(call.thrown);
   }
@@ -109,7 +108,6 @@ void OptimizerHandle::step(std::span<const quench_step_args> tensors) {
   for (const quench_step_args& args : tensors) {
     table_call(label_, "step", table_->step, optimizer_, &args);
   }
-  require_process_state(label_, "step");  // takes as long as the step of a small tensor: once
 }
 
 void OptimizerHandle::evaluation_weights(uint64_t tensor, const quench_tensor& stepped,

@@ -43,13 +43,10 @@ class PluginCall {
     }
     innermost_call = &frame_;
   }
-  // Without finish(), keeps the change for take_disturbance().
+  // Without finish(), the state is restored all the same.
   ~PluginCall() {
     if (innermost_call == &frame_) {
       end();
-      if (frame_.disturbed) [[unlikely]] {
-        keep_disturbance(frame_);
-      }
     }
   }
   PluginCall(const PluginCall&) = delete;
@@ -81,14 +78,9 @@ class PluginCall {
     }
     innermost_call = frame_.outer;
   }
-  static void keep_disturbance(const CallFrame& frame) noexcept;
   [[noreturn]] static void throw_disturbance(const CallFrame& frame);
 
   CallFrame frame_;
 };
-
-// What a call that cannot fail (destroy, end, close) has changed since the last query, as the
-// message of an error; "" if nothing.
-std::string take_disturbance();
 
 }  // namespace quench

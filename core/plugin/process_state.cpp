@@ -10,9 +10,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <locale>
-#include <optional>
 #include <system_error>
 #include <vector>
 
@@ -36,24 +34,12 @@ bool same_folder(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-// Reads /proc, because umask() returns the value only by replacing it, for all threads.
-std::optional<mode_t> current_umask() {
-  std::ifstream in("/proc/self/status");
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with("Umask:")) {
-      return static_cast<mode_t>(std::stoul(line.substr(6), nullptr, 8));
-    }
-  }
-  return std::nullopt;
-}
-
 class HostState {
  public:
   HostState()
       : folder_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
         locale_(std::setlocale(LC_ALL, nullptr)),
-        thread_locale_(::uselocale(nullptr)),
-        umask_(current_umask()) {
+        thread_locale_(::uselocale(nullptr)) {
     std::error_code error;
     path_ = std::filesystem::current_path(error).string();
     has_folder_ = folder_ >= 0 && ::fstat(folder_, &status_) == 0;
@@ -69,16 +55,6 @@ class HostState {
     restore_locale(changes);
     restore_signals(changes);
     return fmt::format("{}", fmt::join(changes, ", "));
-  }
-
-  std::string restore_all() const {
-    std::string changes = restore();
-    if (const auto now = current_umask(); now && umask_ && *now != *umask_) {
-      ::umask(*umask_);
-      changes += fmt::format("{}the umask is now {:03o}, wanted {:03o}",
-                             changes.empty() ? "" : ", ", *now, *umask_);
-    }
-    return changes;
   }
 
  private:
@@ -144,7 +120,6 @@ class HostState {
   std::string locale_;
   locale_t thread_locale_;
   std::locale cpp_locale_;
-  std::optional<mode_t> umask_;
   sigset_t mask_{};
   std::array<struct sigaction, kSignals.size()> actions_{};
 };
@@ -161,10 +136,6 @@ void keep_process_state() {
 
 std::string restore_process_state() {
   return kept == nullptr ? "" : kept->restore();
-}
-
-std::string restore_whole_process_state() {
-  return kept == nullptr ? "" : kept->restore_all();
 }
 
 }  // namespace quench

@@ -31,10 +31,6 @@ std::string plugin_why(const Catalog& catalog, const std::string& id);
 // docs/plugins.md: one section per kind, one subsection per plugin.
 std::string plugins_markdown(const Catalog& catalog);
 
-// Why shipped plugins cannot share a process with this one, or "": it brings another file of a
-// library that they need. For `doctor` and `plugins check`.
-std::string shipped_conflict(const Catalog& catalog, const PluginDescription& item);
-
 // `plugins check FILE.so`: everything that the host finds in one library.
 struct PluginCheck {
   std::string text;  // one finding per line

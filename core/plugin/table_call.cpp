@@ -5,7 +5,6 @@
 #include <set>
 #include <string_view>
 
-#include "core/plugin/process_state.hpp"
 #include "core/plugin/table_slots.hpp"
 #include "quench/abi/kind/format.h"
 
@@ -40,12 +39,6 @@ void throw_status(const std::string& label, const char* function, quench_status 
     fail(status, "{}: {} failed without a message ({})", label, function, status_name(status));
   }
   fail(status, "{}: {}", label, printable(message, sizeof error.message));
-}
-
-void require_process_state(const std::string& label, const char* function) {
-  if (const std::string changes = restore_process_state(); !changes.empty()) {
-    fail(QUENCH_INTERNAL, "{}: {}: {}; it was set back", label, function, changes);
-  }
 }
 
 std::string table_fault(const std::string& kind, const void* table) {

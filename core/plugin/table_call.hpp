@@ -1,5 +1,4 @@
-// Calling through a plugin's table: status codes become exceptions that name the plugin, and so
-// does a call that leaves the process changed.
+// Calling through a plugin's table: status codes become exceptions that name the plugin.
 #pragma once
 
 #include <string>
@@ -20,10 +19,6 @@ std::string plugin_label(const PluginDescription& description);
 // missing or unterminated message are the plugin's faults and reported as such.
 [[noreturn]] void throw_status(const std::string& label, const char* function, quench_status status,
                                const quench_error& error);
-
-// Throws Error(INTERNAL) where the current folder, the locale or the signals are not the host's any
-// more, and sets them back.
-void require_process_state(const std::string& label, const char* function);
 
 // function(args...), whatever it returns. Throws where it leaves the floating-point state changed.
 template <typename Function, typename... Args>
@@ -47,15 +42,13 @@ void table_call(const std::string& label, const char* name, Function function, A
   }
 }
 
-// The same for a call that computes: the state of the process is looked at too, which takes
-// microseconds.
+// The same for a call that computes, about a part of the model.
 template <typename Function, typename... Args>
 void work_call(const std::string& label, const char* name, CallPlace place, Function function,
                Args&&... args) {
   quench_error error{sizeof(quench_error), 0, {}};
   const quench_status status =
       guarded_call(label, name, place, function, std::forward<Args>(args)..., &error);
-  require_process_state(label, name);
   if (status != QUENCH_OK) {
     throw_status(label, name, status, error);
   }

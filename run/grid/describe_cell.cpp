@@ -12,10 +12,11 @@ nlohmann::json or_null(const std::string& text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
 }
 
-// Values do not depend on the process, so it is in no key; whoever looks for a fault wants to know.
+// Of what did not come with the program. Values do not depend on it, so it is in no key; who looks
+// for a fault wants to know.
 void add_process(const Catalog& catalog, const PluginDescription& plugin, const char* name,
                  nlohmann::json& to) {
-  if (const Placed placed = catalog.placed(plugin); placed.placement == Placement::kOwn) {
+  if (const Placed placed = catalog.placed(plugin); !placed.reason.empty()) {
     to[name] = to_text(placed.placement);
   }
 }

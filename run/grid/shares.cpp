@@ -12,7 +12,6 @@
 #include "core/parse_number.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/grid.hpp"
-#include "run/manifest/check_plugins.hpp"
 #include "run/manifest/described_model.hpp"
 #include "train/recipe.hpp"
 
@@ -145,7 +144,6 @@ class Costs {
     const TrainingRecipe& recipe = experiment.training->recipe;
     const auto [found, fresh] = sizes_.try_emplace({recipe.family->id, recipe.config});
     if (fresh) {
-      check_plugins(catalog_, experiment);  // before any of them is loaded
       const DescribedModels described = describe_models(catalog_, experiment, hub_);
       const uint64_t parameters =
           described.models.empty() ? 0 : parameter_count(described.models.front().model);

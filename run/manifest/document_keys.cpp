@@ -52,6 +52,26 @@ void read_train(MappingReader& reader, Manifest& out) {
   }
 }
 
+std::vector<PlacedText> read_in_process(const YamlNode* list, Problems& problems) {
+  constexpr const char* kWanted = "in_process: got {}, wanted {}";
+  std::vector<PlacedText> out;
+  if (list == nullptr || list->is_null()) {
+    return out;
+  }
+  if (!list->is_sequence()) {
+    problems.add(list->place, fmt::format(kWanted, list->described(), "a list of plugins"));
+    return out;
+  }
+  for (const YamlNode& item : list->items) {
+    if (item.is_scalar() && !item.scalar.empty()) {
+      out.push_back({item.scalar, item.place});
+    } else {
+      problems.add(item.place, fmt::format(kWanted, item.described(), "a plugin's id"));
+    }
+  }
+  return out;
+}
+
 // A section that a function of its own reads; it may be nullptr, or null.
 template <auto Section, auto Read, typename Schema>
 void add_section(Fields<Manifest>& f, const char* name, Schema schema) {
@@ -91,8 +111,10 @@ const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
       .schema({{"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}});
   add_section<&Manifest::requirements, read_requirements>(
       f, "requires", described(requires_schema(), "What must be installed"));
-  add_section<&Manifest::processes, read_processes>(
-      f, "processes", described(processes_schema(), "Which plugins share the program's process"));
+  add_section<&Manifest::in_process, read_in_process>(
+      f, "in_process",
+      described({{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
+                "Plugins that did not come with quench and run in its process all the same"));
   f.own("checkpoints", described(checkpoints_schema(), "The trajectory: a tree of branches"),
         [](MappingReader& reader, Manifest& out) {
           if (const YamlNode* checkpoints = reader.require("checkpoints")) {
@@ -160,7 +182,6 @@ const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
       {"figures", "under `report`"},
       {"replicates", "beside the id of a quantizer"},
       {"export", "beside the id of a quantizer"},
-      {"process", "beside a plugin's id"},
       {"partition", "under `cluster`"},
       {"shares", "under `cluster`"},
       {"corpus", "under a name in `calibration`, or in a metric's parameters"},

@@ -4,7 +4,6 @@
 
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/transform.h"
-#include "run/manifest/process_keys.hpp"
 
 namespace quench {
 
@@ -62,15 +61,6 @@ void add_label(ItemFields& f) {
   add_name(f, "label", &Item::label, "Its name in results and figures");
 }
 
-void add_process(ItemFields& f) {
-  f.own("process", process_schema(), [](MappingReader& reader, Item& item) {
-    if (const YamlNode* node = reader.get("process")) {
-      item.process = read_process(*node, reader.where() + ": `process`", reader.problems());
-      item.process_place = node->place;
-    }
-  });
-}
-
 // ---- averaging
 
 const ItemSection kAveragings{
@@ -85,7 +75,6 @@ const ItemSection kAveragings{
             });
       f.flag("raw", &Item::raw, "false: unaveraged checkpoints leave the grid");
       f.flag("keep", &Item::keep, "true: write the averaged weights beside the results");
-      add_process(f);
     })};
 
 // ---- quantizers
@@ -131,7 +120,6 @@ const ItemSection kQuantizers{
           item.transform = read_plugin(reader, "transform", "an id or {id: {parameters}}");
         }
       });
-      add_process(f);
     })};
 
 // ---- metrics
@@ -163,7 +151,6 @@ const ItemSection kMetrics{
             read_weights);
       f.flag("fused", fused, "true: score within the quantization pass");
       f.flag("in_pass", fused, "The earlier name of `fused`").renamed_to("fused");
-      add_process(f);
     })};
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "core/experiment/experiment.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
-#include "run/manifest/process_keys.hpp"
 #include "run/manifest/storage_keys.hpp"
 #include "run/manifest/study_job.hpp"
 #include "run/manifest/sweep.hpp"
@@ -35,8 +34,6 @@ struct ManifestItem {
   Place place;
   YamlNode parameters;  // a mapping, or null
   std::string label;
-  std::optional<Placement> process;
-  Place process_place;
   // For quantizers.
   Written<std::string> calibration;  // name in `calibration:`, or empty
   std::optional<ManifestReplicates> replicates;
@@ -70,8 +67,6 @@ struct ManifestCorpus {
   // A part of its documents: a share is held out, the rest is for training.
   std::string part;     // "training", "held_out", or empty: all
   double held_out = 0;  // the share that is held out
-  std::optional<Placement> process;
-  Place process_place;
 };
 
 // A condition without which the manifest would not mean what its author meant.
@@ -89,7 +84,7 @@ struct Manifest {
   Written<std::string> dtype{"float32", {}};
   Written<std::string> device{"cpu", {}};
   std::vector<ManifestRequirement> requirements;
-  std::vector<ManifestProcess> processes;  // of the section `processes`
+  std::vector<PlacedText> in_process;  // plugins that run in the program's process all the same
   ManifestCheckpoints checkpoints;
   std::optional<ManifestTraining> training;  // set together with `checkpoints: {model: train}`
   std::vector<ManifestItem> averagings;

@@ -2,7 +2,6 @@
 
 #include "run/manifest/fields.hpp"
 #include "run/manifest/manifest_schema.hpp"
-#include "run/manifest/process_keys.hpp"
 
 namespace quench {
 
@@ -85,12 +84,6 @@ const Fields<Corpus> kCorpus([](Fields<Corpus>& f) {
   f.number("held_out", &Corpus::held_out, "The share of documents to hold out")
       .schema({{"exclusiveMinimum", 0}, {"exclusiveMaximum", 1}})
       .without("minimum");
-  f.own("process", process_schema(), [](MappingReader& reader, Corpus& out) {
-    if (const YamlNode* process = reader.get("process")) {
-      out.process = read_process(*process, reader.where() + ": `process`", reader.problems());
-      out.process_place = process->place;
-    }
-  });
 });
 
 void check_part(MappingReader& reader, const ManifestCorpus& out) {

@@ -14,7 +14,6 @@
 #include "run/manifest/branches.hpp"
 #include "run/manifest/check_requirements.hpp"
 #include "run/manifest/parameter_grid.hpp"
-#include "run/manifest/place_plugins.hpp"
 #include "run/manifest/resolve_data.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/resolve_plugin.hpp"
@@ -68,7 +67,7 @@ class ManifestResolver {
     out_.name = manifest_.name;
     out_.seed = manifest_.seed;
     check_requirements(manifest_, catalog_, problems_);
-    place_plugins(manifest_, catalog_, problems_);  // before the first is loaded
+    keep_in_process();  // before the first is loaded
     plugins_.attempt(manifest_.dtype.place,
                      [&] { out_.dtype = parse_dtype(manifest_.dtype.value); });
     plugins_.attempt(manifest_.device.place,
@@ -98,6 +97,15 @@ class ManifestResolver {
   }
 
  private:
+  void keep_in_process() {
+    for (const PlacedText& plugin : manifest_.in_process) {
+      if (const std::string fault = catalog_.in_process_fault(plugin.value); !fault.empty()) {
+        problems_.add(plugin.place, "in_process: " + fault);
+      }
+      catalog_.in_process().manifest.push_back(plugin.value);
+    }
+  }
+
   // The tokenizer file that `entry` names, "bytes", "", or hf://... that the cache lacks.
   std::string tokenizer_path(const PlacedText& entry, const std::string& where) {
     if (entry.value.empty() || entry.value == "bytes") {
@@ -406,7 +414,7 @@ std::vector<Experiment> resolve_sweep(const Manifest& manifest, Catalog& catalog
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
                                          const HubEnvironment& hub, ListRevisions list,
                                          const AskReport& ask) {
-  forget_manifest_places(catalog);
+  catalog.in_process().manifest.clear();  // of an earlier manifest
   RevisionNames names(catalog, hub, std::move(list));
   CorpusFingerprints fingerprints;
   std::set<std::string> gaps;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "tests/cli/copied_plugins.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
 
@@ -71,9 +72,13 @@ TEST_CASE("plan: a metric's vectors are where they would be", "[cli][slow]") {
   const Workplace here;
   const std::string metric =
       "hessian: {corpus: v, length: 64, rows: 2, top: 1, basis: 24, steps: 24, trace_samples: 0}";
-  const auto predicted = [&](const std::string& more, const char* what) {
+  quench::test::copy_plugins(here, {"hessian"});
+  const auto predicted = [&](const std::string& more, const char* what,
+                             const Workplace::Arguments& words = {}) {
     here.folder().write("p.yaml", manifest(metric) + more);
-    const Outcome plan = here.run({"plan", "p.yaml", "--json"});
+    Workplace::Arguments plan_words = {"plan", "p.yaml", "--json"};
+    plan_words.insert(plan_words.end(), words.begin(), words.end());
+    const Outcome plan = here.run(plan_words);
     INFO(plan.err);
     REQUIRE(plan.code == 0);
     return quench::test::data_of(plan.out).at("total").at(what).get<uint64_t>();
@@ -83,7 +88,7 @@ TEST_CASE("plan: a metric's vectors are where they would be", "[cli][slow]") {
   constexpr uint64_t kParameters = 2 * 8192 * 256 + 6 * kBlock + 2 * 256;
   constexpr uint64_t kVectors = (24 + 5) * kParameters * 4;
   const std::string gpu = "device: cuda\n";
-  const std::string apart = "device: cuda\nprocesses: {hessian: own}\n";
+  const Workplace::Arguments apart = {"--plugin-path", "plugins"};
 
   const uint64_t here_host = predicted("", "peak_memory_bytes");
   CHECK(predicted("", "device_peak_memory_bytes") == 0);
@@ -97,8 +102,8 @@ TEST_CASE("plan: a metric's vectors are where they would be", "[cli][slow]") {
   CHECK(predicted(gpu, "device_peak_memory_by_block_bytes") ==
         (kParameters - 4 * kLinears) * 4 + graphs);
   // So has a metric in a process of its own.
-  CHECK(predicted(apart, "device_peak_memory_bytes") == kParameters * 4 + graphs);
-  CHECK(predicted(apart, "peak_memory_bytes") == predicted(gpu, "peak_memory_bytes"));
+  CHECK(predicted(gpu, "device_peak_memory_bytes", apart) == kParameters * 4 + graphs);
+  CHECK(predicted(gpu, "peak_memory_bytes", apart) == predicted(gpu, "peak_memory_bytes"));
 }
 
 TEST_CASE("plan: the memory of a calibrated pass is within 15 % of what it takes", "[cli][slow]") {

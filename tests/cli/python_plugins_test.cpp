@@ -201,14 +201,14 @@ TEST_CASE("run: what confines a plugin in Python is the host's word, not its own
   CHECK(own->at("sandbox") == "off");
 }
 
-TEST_CASE("run: `process: shared` of a plugin in Python is a mistake with its place", "[cli]") {
+TEST_CASE("run: `in_process` of a plugin in Python is a mistake with its place", "[cli]") {
   need_numpy();
   const Workplace here;
   here.folder().write("plugins/rounded.py", kSameRounding);
-  here.folder().write("m.yaml", kManifest + "processes: {rounded_in_python: shared}\n");
+  here.folder().write("m.yaml", kManifest + "in_process: [rounded_in_python]\n");
   const Outcome got = here.run({"plan", "m.yaml", "--plugin-path", "plugins"});
   CHECK(got.code == 2);
   CHECK_THAT(got.err, Contains("m.yaml:9:") &&
-                          Contains("quantizer rounded_in_python is written in Python and always "
-                                   "runs in a process of its own"));
+                          Contains("in_process: quantizer rounded_in_python is written in Python "
+                                   "and runs in a process of its own"));
 }

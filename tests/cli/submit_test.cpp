@@ -152,8 +152,8 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
                                           "failed",
                                           "--plugin-path",
                                           "mine",
-                                          "--isolate",
-                                          "all",
+                                          "--in-process",
+                                          "template_metric",
                                           "--worker-silence",
                                           "60",
                                           "--worker-time",
@@ -163,11 +163,13 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
                                           "5GB",
                                           "--evict",
                                           "done"});
-  CHECK_THAT(out, Contains(" run " + login.path("m.yaml") + " --out '" + login.path("other place") +
-                           "' --set seed=3 --fetch --storage-limit 5GB --evict done --retry failed "
-                           "--plugin-path " +
-                           login.path("mine") +
-                           " --isolate all --worker-silence 60 --worker-time 7200 --share "));
+  CHECK_THAT(
+      out,
+      Contains(" run " + login.path("m.yaml") + " --out '" + login.path("other place") +
+               "' --set seed=3 --fetch --storage-limit 5GB --evict done --retry failed "
+               "--plugin-path " +
+               login.path("mine") +
+               " --in-process template_metric --worker-silence 60 --worker-time 7200 --share "));
 }
 
 TEST_CASE("submit: what is queued is not sent again, and status shows it", "[cli][cluster]") {

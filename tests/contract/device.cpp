@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tests/support/answer.hpp"
@@ -28,7 +29,11 @@ std::string recorded_device(const Workplace& here, const std::string& device) {
 
 Values measured(const Workplace& here, const std::string& device,
                 const std::vector<std::string>& environment) {
-  Command run = here.command({"run", "m.yaml", "--out", "done"});
+  Workplace::Arguments words = {"run", "m.yaml", "--out", "done"};
+  if (std::filesystem::exists(here.folder() / "plugins")) {  // copies, in processes of their own
+    words.insert(words.end(), {"--plugin-path", "plugins"});
+  }
+  Command run = here.command(words);
   run.environment->insert(run.environment->end(), environment.begin(), environment.end());
   ChildProcess process = ChildProcess::start(run);
   const Outcome ran = here.wait(process);

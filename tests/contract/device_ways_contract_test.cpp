@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <set>
 #include <string>
 
+#include "tests/cli/copied_plugins.hpp"
 #include "tests/contract/device.hpp"
 #include "tests/support/fixtures.hpp"
 
@@ -33,6 +35,9 @@ constexpr double kByBlock = 1e-5;
 // The model has 37 KB of weights: by block.
 const std::string kLittleMemory = "PRETENDED_FREE_BYTES=30000";
 
+// In processes of their own.
+const std::set<std::string> kApart = {"gptq", "int8", "taylor"};
+
 // What is for every dtype.
 constexpr const char* kQuantizers =
     "quantizers:\n"
@@ -44,14 +49,12 @@ constexpr const char* kQuantizers =
     "    export: gptq_v2\n"
     "  - gptq: {bits: 3, group_size: 16, sym: false}\n"
     "    calibration: rows\n"
-    "    process: own\n"
     "  - awq: {bits: 4, group_size: 16, objective: block}\n"
     "    calibration: rows\n"
     "  - awq: {bits: 3, group_size: 16, clip: all}\n"
     "    calibration: rows\n"
     "  - int8: {activations: false}\n"
     "    calibration: rows\n"
-    "    process: own\n"
     "  - rtn: {bits: 3, lm_head: true, embedding: true}\n";
 constexpr const char* kMetrics =
     "metrics:\n"
@@ -67,7 +70,6 @@ constexpr const char* kMoreMetrics =
     "  - hessian: {corpus: text, length: 16, rows: 8, top: 1, trace_samples: 4}\n"
     "    of: float\n"
     "  - taylor: {corpus: text, length: 16, rows: 8}\n"
-    "    process: own\n"
     "  - sharpness: {corpus: text, length: 16, rows: 8}\n"
     "    of: float\n"
     "  - landscape: {corpus: text, block: 16, plane: line, resolution: [3, 1]}\n";
@@ -99,6 +101,7 @@ Values measured_by(const Way& way, const std::string& device,
   }
   here.folder().write("sums.txt", text);
   here.folder().write("m.yaml", manifest_of(way, device));
+  copy_plugins(here, kApart);
   return measured(here, device, environment);
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kApart = "misbehaving";
+const std::vector<std::string> kApart;  // nothing is kept in the program's process
 
 // The cell of a quantizer that does `deed` fails with `words`; the run ends and has all others.
 void check_apart(const std::string& deed, const std::string& words,

@@ -1,5 +1,4 @@
-// Plugins that bring different files of one library: told before anything is loaded, by each
-// command that speaks of them.
+// Plugins that bring different files of one library.
 #include <catch2/catch.hpp>
 #include <filesystem>
 
@@ -25,7 +24,7 @@ void add_plugin(const fs::path& folder, const std::string& id, const std::string
 
 }  // namespace
 
-TEST_CASE("boundary: plan and run refuse plugins that cannot share the process they are kept in",
+TEST_CASE("boundary: plugins that need two builds of a library run, and not in one process",
           "[boundary]") {
   const Workplace here;
   add_plugin(here.folder() / "one", "needs_helper", "a");
@@ -39,22 +38,18 @@ TEST_CASE("boundary: plan and run refuse plugins that cannot share the process t
                       "corpora:\n"
                       "  first: {needs_helper: {}}\n"
                       "  second: {also_needs_helper: {}}\n");
-  for (const char* command : {"plan", "run"}) {
-    CAPTURE(command);
-    const Outcome got = here.run({command, "m.yaml", "--plugin-path", here.folder() / "one",
-                                  "--plugin-path", here.folder() / "two", "--isolate", "none"});
-    CHECK(got.code == 2);
-    CHECK_THAT(got.err, Contains("corpus also_needs_helper needs libfault_helper.so from ") &&
-                            Contains("and corpus needs_helper needs ") &&
-                            Contains("they cannot run in one process; without `--isolate none` "
-                                     "one would run in a process of its own"));
-  }
-  const Outcome plan = here.run({"plan", "m.yaml", "--plugin-path", here.folder() / "one",
-                                 "--plugin-path", here.folder() / "two"});
-  INFO(plan.err);
-  CHECK(plan.code == 0);
-  CHECK_THAT(plan.out, Contains("corpus also_needs_helper runs in a process of its own: not part "
-                                "of this installation\n"));
+  const Workplace::Arguments run = {"run",           "m.yaml",
+                                    "--plugin-path", here.folder() / "one",
+                                    "--plugin-path", here.folder() / "two",
+                                    "--in-process",  "needs_helper"};
+  CHECK(here.run(run).code == 0);
+  Workplace::Arguments together = run;
+  together.insert(together.end(), {"--in-process", "also_needs_helper", "--fresh"});
+  const Outcome got = here.run(together);
+  CHECK(got.code != 0);
+  CHECK_THAT(got.err, Contains("corpus also_needs_helper: ") &&
+                          Contains("it needs libfault_helper.so from ") &&
+                          Contains("and this process runs "));
 }
 
 TEST_CASE("boundary: an unused plugin with another build of a library breaks nothing",
@@ -93,27 +88,23 @@ TEST_CASE("boundary: a library that LD_LIBRARY_PATH puts in another's place is t
                                    " was loaded in its place; look at LD_LIBRARY_PATH"));
 }
 
-TEST_CASE("boundary: doctor and plugins check tell of a stranger that goes with no shipped plugin",
+TEST_CASE("boundary: doctor and plugins check say where a plugin runs that is not shipped",
           "[boundary]") {
-  quench::test::need_plugin("models/llama");
   const Workplace here;
-  add_plugin(here.folder() / "torch", "needs_other_torch", "c", "libc10.so");
-  const std::string library = here.folder() / "torch/needs_other_torch.so";
-  const Outcome doctor = here.run({"doctor", "--plugin-path", here.folder() / "torch"});
+  add_plugin(here.folder() / "one", "needs_helper", "a");
+  const std::string library = here.folder() / "one/needs_helper.so";
+  const Outcome doctor = here.run({"doctor", "--plugin-path", here.folder() / "one"});
   CHECK(doctor.code == 0);
   CHECK_THAT(doctor.out, Contains("own process " + library + ": not part of this installation\n"));
+  const Outcome kept =
+      here.run({"doctor", "--plugin-path", here.folder() / "one", "--in-process", "needs_helper"});
+  CHECK(kept.code == 0);
+  CHECK_THAT(kept.out, !Contains("own process " + library));
   const Outcome check = here.run({"plugins", "check", library});
   CHECK(check.code == 0);
   CHECK_THAT(check.out,
-             Contains("ok      runs in a process of its own: not part of this installation\n") &&
-                 Contains("remark  corpus needs_other_torch needs libc10.so from "));
-  const Outcome shared =
-      here.run({"doctor", "--plugin-path", here.folder() / "torch", "--isolate", "none"});
-  CHECK(shared.code == 1);
-  CHECK_THAT(shared.out,
-             Contains("conflict  " + library + ": corpus needs_other_torch needs libc10.so") &&
-                 !Contains("no fault found"));
-  const Outcome kept = here.run({"plugins", "check", library, "--isolate", "none"});
-  CHECK(kept.code == 1);
-  CHECK_THAT(kept.out, Contains("FAULT   corpus needs_other_torch needs libc10.so from "));
+             Contains("ok      runs in a process of its own: not part of this installation\n"));
+  const Outcome unknown = here.run({"plugins", "list", "--in-process", "needs_helpers"});
+  CHECK(unknown.code == 2);
+  CHECK_THAT(unknown.err, Contains("--in-process: no plugin is called needs_helpers"));
 }

@@ -7,11 +7,12 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "tests/cli/program.hpp"
+#include "tests/cli/copied_plugins.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
 
@@ -22,9 +23,9 @@ using quench::test::Workplace;
 namespace {
 
 // What is shown rows, replays blocks, makes operations, edits weights, and asks for derivatives.
-const std::vector<std::string> kThatSeeTheModel = {
-    "rtn",         "gptq",     "awq",        "hqq",    "int8",
-    "smoothquant", "rotation", "divergence", "taylor", "sharpness"};
+const std::set<std::string> kThatSeeTheModel = {"rtn",    "gptq",        "awq",      "hqq",
+                                                "int8",   "smoothquant", "rotation", "divergence",
+                                                "taylor", "sharpness"};
 
 // Its gradient is larger than what other copies have pinned.
 constexpr const char* kTraining = R"(name: trained
@@ -96,18 +97,18 @@ struct Measured {
 };
 
 Measured measure(const Workplace& here, const std::filesystem::path& checkpoint,
-                 const std::string& family, const std::vector<std::string>& isolated) {
-  here.folder().write(family + ".yaml",
-                      "name: " + family + "\ncheckpoints: {model: " + checkpoint.string() +
-                          ", tokenizer: bytes, family: " + family + "}\nprocesses: {model/" +
-                          family + ": shared}" + kMeasured);
+                 const std::string& family, bool apart) {
+  here.folder().write(family + ".yaml", "name: " + family +
+                                            "\ncheckpoints: {model: " + checkpoint.string() +
+                                            ", tokenizer: bytes, family: " + family +
+                                            "}\nin_process: [model/" + family + "]" + kMeasured);
   Workplace::Arguments arguments = {
       "run",           family + ".yaml",
       "--json",        "--fresh",
       "--threads",     "2",
       "--plugin-path", quench::test::boundary_plugin(family == "llama" ? "distant" : family)};
-  for (const std::string& plugin : isolated) {
-    arguments.insert(arguments.end(), {"--isolate", plugin});
+  if (apart) {
+    arguments.insert(arguments.end(), {"--plugin-path", "plugins"});
   }
   const Outcome got = here.run(arguments);
   INFO(got.err);
@@ -154,14 +155,15 @@ TEST_CASE("apart: values of a model in memory of its own are those of one in hos
   quench::test::need_plugin("models/llama");
   const Workplace here;
   const std::filesystem::path checkpoint = trained(here);
-  const auto together = measure(here, checkpoint, "llama", {"none"}).values;
+  REQUIRE(quench::test::copy_plugins(here, kThatSeeTheModel) == kThatSeeTheModel);
+  const auto together = measure(here, checkpoint, "llama", false).values;
   CHECK(together.size() > 35);
   CHECK(std::count_if(together.begin(), together.end(),
                       [](const auto& each) { return each.second.is_number(); }) > 30);
   // Pinned or not, it is the same.
   for (const std::string family : {"distant", "distant_unpinned"}) {
     CAPTURE(family);
-    const Measured apart = measure(here, checkpoint, family, kThatSeeTheModel);
+    const Measured apart = measure(here, checkpoint, family, true);
     INFO(apart.said);
     const auto [pinned, others] = copies(apart.said);
     if (family == "distant") {

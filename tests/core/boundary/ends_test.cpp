@@ -99,9 +99,10 @@ TEST_CASE("boundary: a cell at which the process died is tried again on request"
 
 TEST_CASE("boundary: eval says what ended it, too", "[boundary]") {
   const quench::test::Workplace here;
-  const Outcome got = here.run({"eval", "tiny", "--quantizer", "misbehaving:deed=_exit", "--metric",
-                                "validation_loss:text=t.txt,block=16", "--plugin-path",
-                                quench::test::boundary_plugin("misbehaving"), "--isolate", "none"});
+  const Outcome got =
+      here.run({"eval", "tiny", "--quantizer", "misbehaving:deed=_exit", "--metric",
+                "validation_loss:text=t.txt,block=16", "--plugin-path",
+                quench::test::boundary_plugin("misbehaving"), "--in-process", "misbehaving"});
   CHECK(got.code == 1);
   CHECK(got.out.empty());
   CHECK_THAT(got.err, Contains("the process was ended by _exit(0)"));
@@ -115,8 +116,7 @@ TEST_CASE("boundary: eval keeps what was measured beside a quantizer that fails"
       "--quantizer",   "template_quantizer:bits=3",
       "--metric",      "validation_loss:text=t.txt,block=16",
       "--metric",      "validation_loss:text=t.txt,block=32",
-      "--plugin-path", quench::test::boundary_plugin("misbehaving"),
-      "--isolate",     "none"};
+      "--plugin-path", quench::test::boundary_plugin("misbehaving")};
   const Outcome table = here.run(eval);
   CHECK(table.code == 1);
   CHECK_THAT(table.out, Contains("template_quantizer bits=3") && Contains("float") &&

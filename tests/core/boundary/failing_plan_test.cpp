@@ -13,8 +13,8 @@ using quench::test::Workplace;
 
 TEST_CASE("boundary: after a plan that fails, the next quantizer finds the float weights",
           "[boundary]") {
-  const std::string isolate = GENERATE("none", "failing_plan");
-  CAPTURE(isolate);
+  const bool in_process = GENERATE(true, false);
+  CAPTURE(in_process);
   const Workplace here;
   here.folder().write("m.yaml",
                       "name: m\n"
@@ -25,9 +25,12 @@ TEST_CASE("boundary: after a plan that fails, the next quantizer finds the float
                       "metrics:\n"
                       "  - validation_loss: {corpus: v, block: 16}\n"
                       "corpora: {v: {text: {path: t.txt}}}\n");
-  const Outcome got =
-      here.run({"run", "m.yaml", "--plugin-path", quench::test::boundary_plugin("failing_plan"),
-                "--isolate", isolate, "--json"});
+  Workplace::Arguments words = {"run", "m.yaml", "--json", "--plugin-path",
+                                quench::test::boundary_plugin("failing_plan")};
+  if (in_process) {
+    words.insert(words.end(), {"--in-process", "failing_plan"});
+  }
+  const Outcome got = here.run(words);
   INFO(got.err);
   CHECK(got.code == 1);
   const json records = quench::test::data_of(got.out).at("records");

@@ -12,8 +12,8 @@ std::string boundary_plugin(const std::string& id) {
 }
 
 MisbehavingRun::MisbehavingRun(const std::string& deed, const std::string& more,
-                               const std::string& isolate)
-    : isolate_(isolate) {
+                               const std::vector<std::string>& in_process)
+    : in_process_(in_process) {
   here.folder().write("m.yaml",
                       "name: m\n"
                       "checkpoints: {model: tiny}\n"
@@ -29,8 +29,10 @@ MisbehavingRun::MisbehavingRun(const std::string& deed, const std::string& more,
 }
 
 Workplace::Arguments MisbehavingRun::arguments(Workplace::Arguments more) const {
-  Workplace::Arguments out = {
-      "run", "m.yaml", "--plugin-path", boundary_plugin("misbehaving"), "--isolate", isolate_};
+  Workplace::Arguments out = {"run", "m.yaml", "--plugin-path", boundary_plugin("misbehaving")};
+  for (const std::string& plugin : in_process_) {
+    out.insert(out.end(), {"--in-process", plugin});
+  }
   out.insert(out.end(), more.begin(), more.end());
   return out;
 }

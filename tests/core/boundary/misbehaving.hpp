@@ -15,9 +15,10 @@ std::string boundary_plugin(const std::string& id);
 // `template_quantizer`, one metric.
 class MisbehavingRun {
  public:
-  // `isolate`: "none" for plugins in the program's own process, "misbehaving" for a worker.
+  // Plugins named in `in_process` run in the program's own process, all others in workers.
   explicit MisbehavingRun(const std::string& deed, const std::string& more = "",
-                          const std::string& isolate = "none");
+                          const std::vector<std::string>& in_process = {"misbehaving",
+                                                                        "template_quantizer"});
 
   Workplace::Arguments arguments(Workplace::Arguments more = {}) const;
   Outcome run(Workplace::Arguments more = {}) const { return here.run(arguments(std::move(more))); }
@@ -29,7 +30,7 @@ class MisbehavingRun {
   const Workplace here;
 
  private:
-  std::string isolate_;
+  std::vector<std::string> in_process_;
 };
 
 // The loss of the template quantizer's cell in a run without a fault.

@@ -4,10 +4,11 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "tests/cli/program.hpp"
+#include "tests/cli/copied_plugins.hpp"
 #include "tests/support/answer.hpp"
 
 using nlohmann::json;
+using quench::test::copy_plugins;
 using quench::test::Outcome;
 using quench::test::Workplace;
 
@@ -89,9 +90,12 @@ corpora:
 )";
 
 // Values, or errors, by what was measured.
-std::map<std::string, json> measure(const Workplace& here, const std::string& isolate) {
-  const Outcome got =
-      here.run({"run", "m.yaml", "--json", "--fresh", "--threads", "2", "--isolate", isolate});
+std::map<std::string, json> measure(const Workplace& here, bool apart) {
+  Workplace::Arguments words = {"run", "m.yaml", "--json", "--fresh", "--threads", "2"};
+  if (apart) {
+    words.insert(words.end(), {"--plugin-path", "plugins"});
+  }
+  const Outcome got = here.run(words);
   INFO(got.err);
   REQUIRE(got.code <= 1);  // a derivative of int8's operations there is not
   std::map<std::string, json> out;
@@ -120,8 +124,9 @@ TEST_CASE("apart: every kind of plugin gives the same values in a process of its
   quench::test::need_plugin("models/llama");
   const Workplace here;
   here.folder().write("m.yaml", kManifest);
-  const std::map<std::string, json> together = measure(here, "none");
-  const std::map<std::string, json> apart = measure(here, "all");
+  copy_plugins(here);
+  const std::map<std::string, json> together = measure(here, false);
+  const std::map<std::string, json> apart = measure(here, true);
   CHECK(together.size() > 100);
   CHECK(together.size() == apart.size());
   for (const auto& [what, value] : together) {
@@ -135,12 +140,13 @@ TEST_CASE("apart: every kind of plugin gives the same values in a process of its
 TEST_CASE("apart: an optimizer in a process of its own evaluates the batch with the same bits",
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
-  const auto measured = [](const std::string& isolate) {
+  const auto measured = [](bool apart) {
     const Workplace here;  // each trains itself
+    copy_plugins(here);
     here.folder().write("m.yaml", kClosureManifest);
-    return measure(here, isolate);
+    return measure(here, apart);
   };
-  const std::map<std::string, json> together = measured("none");
+  const std::map<std::string, json> together = measured(false);
   CHECK(together.size() == 2);
-  CHECK(measured("all") == together);
+  CHECK(measured(true) == together);
 }

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 
 #include "core/checkpoint/dtype.hpp"
@@ -11,6 +12,7 @@
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
+#include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -36,16 +38,21 @@ void need_gptq() {
   quench::test::skip_unless(has_gptq(), "this build has no gptq");
 }
 
-// The plugins of the build as if each had a process of its own; they are loaded here.
+// The plugins of the build as if each had a process of its own, because none came with this
+// program; they are loaded here.
 quench::Catalog& everything_apart() {
   static const auto catalog = [] {
     quench::CatalogOptions options = quench::test::built_catalog().options();
     options.load_apart = [](const quench::PluginDescription& item) -> const quench_item& {
       return quench::test::built_catalog().load(item);
     };
-    auto made = std::make_unique<quench::Catalog>(options);
-    made->set_isolation(quench::parse_isolation({"all"}));
-    return made;
+    const std::filesystem::path elsewhere = quench::test::binary_dir() / "tests/elsewhere/bin";
+    std::filesystem::create_directories(elsewhere);
+    std::error_code is_there;
+    std::filesystem::create_symlink(options.self, elsewhere / "quench", is_there);
+    options.self = elsewhere / "quench";
+    options.cache_dir = quench::test::binary_dir() / "tests/elsewhere";
+    return std::make_unique<quench::Catalog>(options);
   }();
   return *catalog;
 }

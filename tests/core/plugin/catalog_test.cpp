@@ -264,7 +264,7 @@ struct Clash {
 }  // namespace
 
 // Before the test that loads one of them: a process holds it for good.
-TEST_CASE("catalog: plugins that clash run apart, unless the user keeps them here",
+TEST_CASE("catalog: what did not come with the program runs apart, unless the user keeps it here",
           "[core][plugin]") {
   static const quench_item kServed{};
   Clash clash;
@@ -276,23 +276,24 @@ TEST_CASE("catalog: plugins that clash run apart, unless the user keeps them her
   Catalog catalog(clash.options);
   const auto& one = catalog.require("corpus", "needs_helper");
   const auto& other = catalog.require("corpus", "also_needs_helper");
-  SECTION("they did not come with the program") {
-    CHECK(catalog.placed(one).reason == "not part of this installation");
-    CHECK(catalog.settle_together({&one, &other}, {}).empty());
-    CHECK(&catalog.load(one) == &kServed);
-    CHECK(&catalog.load(other) == &kServed);
-    CHECK(apart == std::vector<std::string>{"needs_helper", "also_needs_helper"});
+  CHECK(catalog.placed(one).placement == quench::Placement::kOwn);
+  CHECK(catalog.placed(one).reason == "not part of this installation");
+  CHECK(&catalog.load(one) == &kServed);
+  CHECK(&catalog.load(other) == &kServed);
+  CHECK(apart == std::vector<std::string>{"needs_helper", "also_needs_helper"});
+  SECTION("by the command line") {
+    catalog.in_process().command_line = {"corpus/needs_helper"};
+    CHECK(catalog.placed(one).reason == "`--in-process`");
   }
-  SECTION("the user keeps all here") {
-    catalog.set_isolation(quench::parse_isolation({"none"}));
-    CHECK(catalog.placed(one).placement == quench::Placement::kShared);
-    const std::vector<std::string> refused = catalog.settle_together({&one, &other}, {});
-    REQUIRE(refused.size() == 1);
-    CHECK_THAT(refused[0],
-               Contains(clash.helper_of(clash.first)) && Contains(clash.helper_of(clash.second)) &&
-                   Contains("without `--isolate none` one would run in a process of its own"));
-    CHECK(apart.empty());
+  SECTION("by a manifest") {
+    catalog.in_process().manifest = {"needs_helper"};
+    CHECK(catalog.placed(one).reason == "`in_process` of the manifest");
   }
+  CHECK(catalog.placed(one).placement ==
+        (catalog.in_process().command_line.empty() && catalog.in_process().manifest.empty()
+             ? quench::Placement::kOwn
+             : quench::Placement::kShared));
+  CHECK(catalog.placed(other).placement == quench::Placement::kOwn);
 }
 
 TEST_CASE("catalog: a program without other processes refuses a second file under a soname in use",
@@ -306,20 +307,16 @@ TEST_CASE("catalog: a program without other processes refuses a second file unde
   catalog.load(catalog.require("corpus", "needs_helper"));
   CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "also_needs_helper")),
                     Contains("it needs libfault_helper.so from " + clash.helper_of(clash.second) +
-                             ", and this process runs ") &&
-                        !Contains("one would run in a process of its own"));
+                             ", and this process runs "));
 }
 
-TEST_CASE("catalog: --isolate names plugins that are there", "[core][plugin]") {
+TEST_CASE("catalog: --in-process names plugins that are there", "[core][plugin]") {
   PluginFolder folder;
   folder.add("good");
-  Catalog catalog = folder.catalog();
-  CHECK_NOTHROW(catalog.set_isolation(quench::parse_isolation({"corpus/good", "all"})));
-  CHECK_THROWS_WITH(catalog.set_isolation(quench::parse_isolation({"godo"})),
-                    Contains("--isolate: no plugin is called godo; did you mean good?"));
-  CHECK_THROWS_WITH(catalog.load(catalog.require("corpus", "good")),
-                    Contains("`--isolate corpus/good` asks for a process of its own, and this "
-                             "program starts none"));
+  const Catalog catalog = folder.catalog();
+  CHECK(catalog.in_process_fault("good") == "");
+  CHECK(catalog.in_process_fault("corpus/good") == "");
+  CHECK(catalog.in_process_fault("godo") == "no plugin is called godo; did you mean good?");
 }
 
 TEST_CASE("catalog: a second look at 50 libraries is quick", "[core][plugin]") {

@@ -55,18 +55,6 @@ TEST_CASE("plugin call: what an outer call changed reaches no inner one, even if
         "outer one: evaluate: the rounding mode is now upward, wanted to nearest; it was set back");
 }
 
-TEST_CASE("plugin call: what a call that cannot fail leaves is told when it is asked for",
-          "[core][plugin]") {
-  {
-    const PluginCall call("metric m", "destroy");
-    std::fesetround(FE_DOWNWARD);
-  }
-  CHECK(std::fegetround() == FE_TONEAREST);
-  CHECK(quench::take_disturbance() ==
-        "metric m: destroy: the rounding mode is now downward, wanted to nearest; it was set back");
-  CHECK(quench::take_disturbance().empty());
-}
-
 TEST_CASE("plugin call: tasks of a call carry its name, on every thread", "[core][plugin]") {
   const auto body = [](void* wrong, uint64_t, uint64_t) noexcept -> quench_status {
     const CallFrame* call = innermost_call;

@@ -116,7 +116,9 @@ TEST_CASE("python files: whatever is said of processes, they run apart", "[core]
   PythonFolder folder;
   folder.add("mine.py", quantizer_in_python("mine"));
   Catalog catalog = folder.catalog();
-  catalog.set_isolation(quench::parse_isolation({"none"}));
+  CHECK(catalog.in_process_fault("mine") ==
+        "quantizer mine is written in Python and runs in a process of its own");
+  catalog.in_process().command_line = {"mine"};
   const quench::Placed placed = catalog.placed(catalog.require("quantizer", "mine"));
   CHECK(placed.placement == Placement::kOwn);
   CHECK(placed.reason == "written in Python");

@@ -1,8 +1,7 @@
-#include "run/grid/plugins_apart.hpp"
+#include "run/grid/describe_cell.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "run/grid/describe_cell.hpp"
 #include "run/grid/grid.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "tests/run/apart_catalog.hpp"
@@ -26,13 +25,13 @@ class Measured {
     folder_.write("t.txt", "a text of some bytes");
   }
 
-  std::vector<Experiment> resolve(const std::string& processes) const {
+  std::vector<Experiment> resolve(const std::string& more) const {
     const auto file = folder_.write("m.yaml",
                                     "checkpoints: {model: tiny, tokenizer: bytes}\n"
                                     "quantizers: [template_quantizer: {bits: 3}]\n"
                                     "metrics: [template_metric: {corpus: v}]\n"
                                     "corpora: {v: {text: {path: t.txt}}}\n" +
-                                        processes);
+                                        more);
     return resolve_manifest(quench::load_manifest(file, {}), apart_catalog(), {});
   }
 
@@ -57,24 +56,7 @@ std::string key_of(const std::vector<Experiment>& experiments, Identities& ident
 
 }  // namespace
 
-TEST_CASE("plugins apart: those that see a model on a device are foretold to get copies",
-          "[core][run]") {
-  const Measured here;
-  const quench::Fingerprints none{""};
-  Identities identities(apart_catalog(), none, {});
-  std::vector<std::string> told;
-  for (const quench::PluginApart& each : plugins_apart(
-           here.resolve("device: cuda:1\nprocesses: {template_model: own}\n"), identities)) {
-    told.push_back(each.plugin->kind + ": " + each.reason);
-  }
-  constexpr const char* kCopies = "; it gets copies in host memory of what is on cuda:1";
-  CHECK(told ==
-        std::vector<std::string>{std::string("quantizer: not part of this installation") + kCopies,
-                                 std::string("metric: not part of this installation") + kCopies});
-}
-
-TEST_CASE("plugins apart: a run's own are foretold with the reason, and told in its records",
-          "[core][run]") {
+TEST_CASE("describe cell: where a plugin ran is in its record, and in no key", "[core][run]") {
   const Measured here;
   const quench::Fingerprints none{""};
   Identities identities(apart_catalog(), none, {});
@@ -83,19 +65,24 @@ TEST_CASE("plugins apart: a run's own are foretold with the reason, and told in 
   };
 
   const std::vector<Experiment> usual = here.resolve("");
-  std::vector<std::string> ids;
-  for (const quench::PluginApart& each : plugins_apart(usual, identities)) {
-    CHECK(each.reason == "not part of this installation");
-    ids.push_back(each.plugin->id);
-  }
-  CHECK(ids == std::vector<std::string>{"template_quantizer", "template_metric"});
   CHECK(quantizer(usual).at("process") == "own");
   const std::string key = key_of(usual, identities);
 
-  const std::vector<Experiment> shared = here.resolve(
-      "processes: {template_quantizer: shared, template_metric: shared, "
-      "template_model: shared}\n");
-  CHECK(plugins_apart(shared, identities).empty());
-  CHECK_FALSE(quantizer(shared).contains("process"));
+  const std::vector<Experiment> shared =
+      here.resolve("in_process: [template_quantizer, metric/template_metric, template_model]\n");
+  CHECK(quantizer(shared).at("process") == "shared");
   CHECK(key_of(shared, identities) == key);  // a value does not depend on it
+
+  // What one manifest says is forgotten with the next.
+  CHECK(quantizer(here.resolve("")).at("process") == "own");
+}
+
+TEST_CASE("describe cell: points of a sweep may each keep plugins in the program's process",
+          "[core][run]") {
+  const Measured here;
+  here.resolve("in_process: [template_quantizer]\nsweep:\n  seed: [1, 2]\n");
+  const quench::PluginDescription& quantizer =
+      apart_catalog().require("quantizer", "template_quantizer");
+  CHECK(apart_catalog().placed(quantizer).reason == "`in_process` of the manifest");
+  here.resolve("");
 }
