@@ -23,8 +23,7 @@ const Fields<Entry> kCalibration([](Fields<Entry>& f) {
   f.integer("sequences", &Entry::sequences, 1, kMaxCount,
             "With packing concat: how many sequences");
   f.integer("length", &Entry::length, 2, kMaxCount, "Ids per sequence");
-  f.either("packing", &Entry::packing, "concat", "none")
-      .schema({{"enum", {"none", "concat"}}});
+  f.either("packing", &Entry::packing, "concat", "none").schema({{"enum", {"none", "concat"}}});
   f.either("pads", &Entry::pads, "masked", "counted", "counted: pads attend and count");
   f.integer("pad_batch", &Entry::pad_batch, 1, kMaxCount,
             "Documents per batch, padded to the longest");

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/version.hpp"
-#include "tests/cli/program.hpp"
 #include "tests/cli/demo_run.hpp"
+#include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/terminal.hpp"

@@ -47,8 +47,8 @@ struct Launch {
 };
 
 // Runs `body` with `device` current, and does not wait for its kernels: what libtorch starts next
-// comes after them, and the first caller that waits is told of a failure. 0, or 1 with the reason in `why`,
-// cut to `why_bytes`.
+// comes after them, and the first caller that waits is told of a failure. 0, or 1 with the reason
+// in `why`, cut to `why_bytes`.
 template <typename Body>
 int started(int device, char* why, size_t why_bytes, const Body& body) {
   try {

@@ -18,7 +18,7 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
   const std::pair<const char*, const char*> cases[] = {
       {"no_symbol", "has no symbol quench_module_v1"},
       {"wrong_minor",
-       "built for plugin ABI 0.99, this quench has 0.3: build it against this version's SDK"},
+       "built for plugin ABI 0.99, this quench has 0.4: build it against this version's SDK"},
       {"short_struct", "quench_module has struct_size 24, expected at least 72"},
       {"unknown_flags", "item 0 has flags 0x4, of which this host knows none"},
       {"unknown_kind",
