@@ -16,14 +16,6 @@ constexpr uint64_t kDimensionLimit = 8;
   throw kit::Error(QUENCH_DATA_LOSS, file.path() + ": safetensors: " + what);
 }
 
-std::string escaped(const std::string& key) {
-  std::string text;
-  for (const char c : key) {
-    text += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-  }
-  return text;
-}
-
 std::string read_header(const File& file) {
   unsigned char length_bytes[kLengthBytes];
   if (file.size() < kLengthBytes) {
@@ -46,40 +38,43 @@ std::string read_header(const File& file) {
   return header;
 }
 
-uint64_t natural(const File& file, const kit::Json& json, const std::string& at) {
-  if (json.type(at) != QUENCH_JSON_INTEGER || json.integer(at) < 0) {
+uint64_t natural(const File& file, const std::optional<kit::JsonValue>& value,
+                 const std::string& at) {
+  const std::optional<int64_t> number = value ? value->integer() : std::nullopt;
+  if (!number || *number < 0) {
     broken(file, at + ": wanted a natural number");
   }
-  return static_cast<uint64_t>(json.integer(at));
+  return static_cast<uint64_t>(*number);
 }
 
-StoredTensor read_entry(const File& file, const kit::Json& json, const std::string& name,
+StoredTensor read_entry(const File& file, const kit::JsonValue& entry, const std::string& name,
                         uint64_t data_begin) {
-  const std::string at = "/" + escaped(name);
-  StoredTensor tensor;
-  tensor.name = name;
-  if (json.type(at + "/dtype") != QUENCH_JSON_STRING ||
-      json.type(at + "/shape") != QUENCH_JSON_ARRAY ||
-      json.type(at + "/data_offsets") != QUENCH_JSON_ARRAY ||
-      json.size(at + "/data_offsets") != 2) {
+  const auto dtype = entry.member("dtype");
+  const auto shape = entry.member("shape");
+  const auto offsets = entry.member("data_offsets");
+  if (!dtype || !dtype->string() || !shape || !shape->is_array() || !offsets ||
+      !offsets->is_array() || offsets->size() != 2) {
     broken(file, "tensor `" + name + "`: wanted dtype, shape and two data_offsets");
   }
-  tensor.dtype = json.string(at + "/dtype");
+  const std::string at = "/" + name;
+  StoredTensor tensor;
+  tensor.name = name;
+  tensor.dtype = *dtype->string();
   uint64_t bytes = element_bytes(tensor.dtype);
   if (bytes == 0) {
     broken(file, "tensor `" + name + "`: unknown dtype " + tensor.dtype);
   }
-  if (json.size(at + "/shape") > kDimensionLimit) {
+  if (shape->size() > kDimensionLimit) {
     broken(file, "tensor `" + name + "`: more than 8 dimensions");
   }
-  for (uint64_t d = 0; d < json.size(at + "/shape"); ++d) {
-    tensor.shape.push_back(natural(file, json, at + "/shape/" + std::to_string(d)));
+  for (uint64_t d = 0; d < shape->size(); ++d) {
+    tensor.shape.push_back(natural(file, shape->element(d), at + "/shape/" + std::to_string(d)));
     if (__builtin_mul_overflow(bytes, tensor.shape.back(), &bytes)) {
       broken(file, "tensor `" + name + "`: the shape overflows 64 bits");
     }
   }
-  const uint64_t begin = natural(file, json, at + "/data_offsets/0");
-  const uint64_t end = natural(file, json, at + "/data_offsets/1");
+  const uint64_t begin = natural(file, offsets->element(0), at + "/data_offsets/0");
+  const uint64_t end = natural(file, offsets->element(1), at + "/data_offsets/1");
   if (begin > end || end > file.size() - data_begin) {
     broken(file, "tensor `" + name + "`: bytes " + std::to_string(begin) + " to " +
                      std::to_string(end) + " of " + std::to_string(file.size() - data_begin));
@@ -112,12 +107,12 @@ std::vector<StoredTensor> read_safetensors_header(const File& file) {
   const std::string header = read_header(file);
   std::vector<StoredTensor> tensors;
   try {
-    const kit::Json json(header.data(), header.size());
-    for (const std::string& name : json.keys("")) {
+    const kit::JsonDocument json(header, "the header");
+    json.root().each_member([&](std::string_view name, const kit::JsonValue& entry) {
       if (name != "__metadata__") {
-        tensors.push_back(read_entry(file, json, name, kLengthBytes + header.size()));
+        tensors.push_back(read_entry(file, entry, std::string(name), kLengthBytes + header.size()));
       }
-    }
+    });
   } catch (const kit::Error& problem) {
     if (problem.code() != QUENCH_INVALID_ARGUMENT) {
       throw;

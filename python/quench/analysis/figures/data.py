@@ -10,6 +10,11 @@ MOST_OF_A_FIELD = 4096  # bytes, in a CSV file
 MOST_NAMES = 3  # of marked checkpoints in a legend
 
 
+def _shortest(number):
+    """The shortest text that reads as this number again: whole numbers without `.0`."""
+    return int(number) if isinstance(number, float) and number.is_integer() and abs(number) < 1e15 else number
+
+
 @dataclass
 class Trace:
     """One set of points in a panel.
@@ -69,8 +74,8 @@ class Figure:
         for p, panel in enumerate(self.panels):
             for t, trace in enumerate(panel.traces):
                 for i in range(len(trace.x)):
-                    numbers = [values[i] if i < len(values) else "" for values in (trace.x, trace.y, trace.low, trace.high,
-                                                                                   trace.z)]
+                    numbers = [_shortest(values[i]) if i < len(values) else ""
+                               for values in (trace.x, trace.y, trace.low, trace.high, trace.z)]
                     rows.writerow([p, t, *numbers, trace.kind, printable(panel.title, MOST_OF_A_FIELD),
                                    printable(trace.name, MOST_OF_A_FIELD),
                                    printable(trace.texts[i], MOST_OF_A_FIELD) if i < len(trace.texts) else ""])
