@@ -2,8 +2,8 @@
 
 #include "cli/python_verb.hpp"
 #include "cli/run_folder.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 
 namespace quench {
 

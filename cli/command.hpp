@@ -11,11 +11,11 @@
 
 #include "cli/command_line.hpp"
 #include "cli/log_levels.hpp"
-#include "core/apart/apart_plugins.hpp"
 #include "core/error.hpp"
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/search_path.hpp"
+#include "core/plugin/worker/apart_plugins.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/home.hpp"
 

@@ -3,8 +3,8 @@
 
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
+#include "core/base/process/shell_word.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/process/shell_word.hpp"
 
 namespace quench {
 

@@ -6,7 +6,7 @@
 #include "cli/command.hpp"
 #include "cli/python_verb.hpp"
 #include "cli/run_folder.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/json/parse_json.hpp"
 
 namespace quench {
 

@@ -13,13 +13,13 @@
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/fetch/hub_access.hpp"
+#include "core/hub/fetch/hub_access.hpp"
 #include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/show.hpp"
-#include "core/sandbox/sandbox.hpp"
 #include "core/version.hpp"
 
 namespace quench {

@@ -11,8 +11,8 @@
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/store/derived.hpp"
-#include "core/weights/open_checkpoint.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/runner.hpp"
 

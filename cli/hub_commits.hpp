@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/claim.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 
 namespace quench {
 

@@ -6,7 +6,7 @@
 #include "cli/bytes.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/report_in_python.hpp"
-#include "core/fetch/listing.hpp"
+#include "core/hub/fetch/listing.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
 #include "run/manifest/resolve_items.hpp"

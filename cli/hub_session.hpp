@@ -7,8 +7,8 @@
 
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
-#include "core/fetch/fetch.hpp"
-#include "core/fetch/hub_access.hpp"
+#include "core/hub/fetch/fetch.hpp"
+#include "core/hub/fetch/hub_access.hpp"
 #include "run/manifest/manifest.hpp"
 
 namespace quench {

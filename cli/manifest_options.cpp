@@ -4,10 +4,10 @@
 
 #include "cli/python_verb.hpp"
 #include "cli/report_in_python.hpp"
-#include "core/config/amount.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/config/amount.hpp"
+#include "core/base/json/parse_json.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/weights/open_checkpoint.hpp"
 #include "run/grid/share_engines.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"

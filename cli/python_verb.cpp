@@ -8,10 +8,10 @@
 #include <chrono>
 #include <csignal>
 
+#include "core/base/process/child_process.hpp"
 #include "core/plugin/find_program.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/python_file.hpp"
-#include "core/process/child_process.hpp"
 
 namespace quench {
 

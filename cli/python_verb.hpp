@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "core/process/memory_file.hpp"
+#include "core/base/process/memory_file.hpp"
 
 namespace quench {
 

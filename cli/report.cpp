@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/report_in_python.hpp"
 #include "cli/run_folder.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/json/parse_json.hpp"
 
 namespace quench {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "core/json/parse_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 
 namespace quench {

@@ -17,7 +17,7 @@
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/parse_number.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/death_note.hpp"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/log_levels.hpp"
-#include "core/io/utc_time.hpp"
+#include "core/base/io/utc_time.hpp"
 
 namespace quench {
 

@@ -3,9 +3,9 @@
 #include <filesystem>
 
 #include "core/checkpoint/dtype.hpp"
-#include "core/corpora/tokenizer.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/weights/open_checkpoint.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/single_checkpoint.hpp"

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "cli/command_line.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 
 namespace quench {
 

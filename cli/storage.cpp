@@ -8,9 +8,9 @@
 
 #include "cli/bytes.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/fetch/download_ledger.hpp"
-#include "core/fetch/listing.hpp"
 #include "core/hub/cached_repository.hpp"
+#include "core/hub/fetch/download_ledger.hpp"
+#include "core/hub/fetch/listing.hpp"
 #include "core/hub/snapshot.hpp"
 
 namespace quench {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "cli/manifest_options.hpp"
-#include "core/fetch/fetch_plan.hpp"
-#include "core/fetch/revision_window.hpp"
+#include "core/hub/fetch/fetch_plan.hpp"
+#include "core/hub/fetch/revision_window.hpp"
 #include "run/storage_needs.hpp"
 
 namespace quench {

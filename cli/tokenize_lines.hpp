@@ -3,7 +3,7 @@
 
 #include <iosfwd>
 
-#include "core/corpora/tokenizer.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 
 namespace quench {
 

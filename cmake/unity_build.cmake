@@ -5,7 +5,7 @@
 #
 #   unite_sources(<target>)
 set(replaced_in_tests # tests/faults links mutants of them
-    core/io/atomic_file.cpp core/store/counting.cpp core/store/record_file.cpp core/store/sealed_line.cpp
+    core/base/io/atomic_file.cpp core/store/counting.cpp core/store/record_file.cpp core/store/sealed_line.cpp
     core/store/store.cpp)
 set(compiled_alone
     cli/cluster_status.cpp
@@ -13,16 +13,16 @@ set(compiled_alone
     cli/run_attempt.cpp
     cli/submit.cpp
     cli/table.cpp
-    core/corpora/token_cache.cpp
+    core/inputs/corpora/token_cache.cpp
     core/hub/snapshot.cpp
-    core/io/sha256.cpp
+    core/base/io/sha256.cpp
     core/pass/score.cpp
     core/plugin/json_values_service.cpp
     core/plugin/process_state.cpp
     core/plugin/python_file.cpp
     core/plugin/search_path.cpp
     core/plugin/tasks_service.cpp
-    core/process/spawn.cpp
+    core/base/process/spawn.cpp
     core/store/equivalences.cpp
     core/store/heartbeat.cpp
     core/store/home_inventory.cpp
@@ -51,8 +51,8 @@ set(compiled_alone
     tests/core/hub/resolve_test.cpp
     tests/core/pass/quantize_model_test.cpp
     tests/core/store/record_test.cpp
-    tests/core/wire/fake_plugin.cpp
-    tests/core/wire/tables_test.cpp
+    tests/core/plugin/wire/fake_plugin.cpp
+    tests/core/plugin/wire/tables_test.cpp
     tests/faults/whole_run_test.cpp
     tests/plugins/corpora/jsonl_test.cpp
     tests/plugins/corpora/tokens_test.cpp

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/store/claims.hpp"
 #include "core/store/record.hpp"
 #include "run/measured_cell.hpp"

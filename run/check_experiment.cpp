@@ -6,13 +6,13 @@
 #include <optional>
 #include <set>
 
-#include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
+#include "core/inputs/weights/export_weights.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
-#include "core/weights/export_weights.hpp"
-#include "core/weights/open_checkpoint.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 #include "run/manifest/branches.hpp"

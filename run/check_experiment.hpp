@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/corpora/corpora.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/corpora/corpora.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_instances.hpp"
 #include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/catalog.hpp"

@@ -6,14 +6,14 @@
 #include <memory>
 #include <utility>
 
+#include "core/base/json/canonical_json.hpp"
 #include "core/checkpoint/dtype.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/inputs/weights/float_source.hpp"
 #include "core/pass/journal.hpp"
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/running_code.hpp"
-#include "core/weights/float_source.hpp"
 #include "run/grid/describe_cell.hpp"
 
 namespace quench {

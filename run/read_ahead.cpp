@@ -5,7 +5,7 @@
 
 #include <exception>
 
-#include "core/weights/open_checkpoint.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 
 namespace quench {
 

@@ -4,17 +4,17 @@
 #include <map>
 #include <set>
 
-#include "core/averaging/keep_average.hpp"
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
+#include "core/inputs/averaging/keep_average.hpp"
+#include "core/inputs/weights/export_weights.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"
-#include "core/weights/export_weights.hpp"
-#include "core/weights/open_checkpoint.hpp"
 #include "run/manifest/folder_name.hpp"
 
 namespace quench {

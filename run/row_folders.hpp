@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/inputs/weights/open_weights.hpp"
 #include "core/plugin/format_writer.hpp"
-#include "core/weights/open_weights.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 

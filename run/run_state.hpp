@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/corpora/corpora.hpp"
 #include "core/error.hpp"
+#include "core/inputs/corpora/corpora.hpp"
 #include "core/pass/metric_instances.hpp"
 #include "core/pass/quantize_cell.hpp"
 #include "core/pass/quantizer_instances.hpp"

@@ -9,8 +9,8 @@
 #include <iterator>
 #include <thread>
 
-#include "core/corpora/corpora.hpp"
 #include "core/error.hpp"
+#include "core/inputs/corpora/corpora.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
 #include "run/run_state.hpp"

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"

@@ -1,6 +1,6 @@
 #include "run/train_job.hpp"
 
-#include "core/io/atomic_file.hpp"
+#include "core/base/io/atomic_file.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/training_cost.hpp"

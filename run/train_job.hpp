@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 
 namespace quench {

@@ -7,11 +7,11 @@
 #include <iterator>
 #include <utility>
 
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/running_code.hpp"
-#include "core/weights/open_checkpoint_folder.hpp"
 #include "run/grid/describe_cell.hpp"
 
 namespace quench {

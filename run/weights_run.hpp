@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "core/corpora/tokenizer_choice.hpp"
 #include "core/error.hpp"
+#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/weights/float_weights.hpp"
+#include "core/inputs/weights/open_weights.hpp"
 #include "core/pass/evaluate.hpp"
 #include "core/pass/score.hpp"
 #include "core/pass/stored_size.hpp"
-#include "core/weights/float_weights.hpp"
-#include "core/weights/open_weights.hpp"
 #include "run/measured_cell.hpp"
 #include "run/run_state.hpp"
 

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 
 #include "core/arithmetic/build_id.hpp"
-#include "core/corpora/corpora.hpp"
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/inputs/corpora/corpora.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"

@@ -14,8 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "train/recipe.hpp"
 
 namespace quench {

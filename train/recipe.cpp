@@ -1,9 +1,9 @@
 #include "train/recipe.hpp"
 
 #include "core/arithmetic/build_id.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"

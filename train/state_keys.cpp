@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/arithmetic/learning_rate.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 

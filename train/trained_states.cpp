@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_line.hpp"
 #include "train/byte_tokenizer_file.hpp"

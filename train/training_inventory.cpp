@@ -7,8 +7,8 @@
 #include <system_error>
 #include <tuple>
 
+#include "core/base/io/lease.hpp"
 #include "core/error.hpp"
-#include "core/io/lease.hpp"
 #include "train/trained_states.hpp"
 
 namespace quench {

@@ -26,7 +26,7 @@ struct TrainedEntry {
 struct TrainingInventory {
   std::vector<TrainedEntry> entries;  // by key, weights first
   std::vector<std::filesystem::path>
-      leftover;  // temporaries that are abandoned (core/io/lease.hpp)
+      leftover;  // temporaries that are abandoned (core/base/io/lease.hpp)
 };
 
 // `runs` are folders of runs, whose checkpoints/ have links. Anything written in the last `age`

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <set>
 
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
 
 namespace quench {
 

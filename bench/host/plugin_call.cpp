@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/apart/apart_plugins.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "core/plugin/worker/apart_plugins.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/memory_source.hpp"
 

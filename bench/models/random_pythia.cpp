@@ -18,9 +18,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/io/atomic_file.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
-#include "core/io/atomic_file.hpp"
 
 namespace {
 

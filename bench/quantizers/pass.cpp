@@ -19,12 +19,12 @@
 #include <vector>
 
 #include "bench/support/product_rate.hpp"
+#include "core/base/io/tensor_memory.hpp"
 #include "core/checkpoint/dtype.hpp"
-#include "core/io/tensor_memory.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/weights/open_checkpoint.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/single_checkpoint.hpp"
 

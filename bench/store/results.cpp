@@ -11,8 +11,8 @@
 #include <random>
 
 #include "bench/support/timing.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/record.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/run_scan.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bench/support/timing.hpp"
-#include "core/process/child_process.hpp"
+#include "core/base/process/child_process.hpp"
 
 namespace quench::bench {
 

@@ -15,7 +15,7 @@
 #include <string>
 
 #include "bench/support/timing.hpp"
-#include "core/corpora/tokenizer.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #ifdef QUENCH_BENCH_FIXTURES
 #include "tests/support/fixtures.hpp"
 #endif

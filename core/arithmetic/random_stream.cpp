@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/arithmetic/philox.hpp"
-#include "core/io/sha256.hpp"
+#include "core/base/io/sha256.hpp"
 
 namespace quench {
 

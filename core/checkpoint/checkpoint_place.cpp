@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 
 namespace quench {
 

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "core/base/io/file.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/tensor_source.hpp"
-#include "core/io/file.hpp"
 #include "quench/abi/kind/format.h"
 
 namespace quench {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/io/sha256.hpp"
+#include "core/base/io/sha256.hpp"
 
 namespace quench {
 

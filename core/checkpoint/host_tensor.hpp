@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/io/tensor_memory.hpp"
+#include "core/base/io/tensor_memory.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 
 namespace quench {
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/io/file.hpp"
 #include "core/checkpoint/tensor_source.hpp"
-#include "core/io/file.hpp"
 
 namespace quench {
 

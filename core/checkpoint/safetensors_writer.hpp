@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/base/io/atomic_file.hpp"
 #include "core/checkpoint/tensor_source.hpp"
-#include "core/io/atomic_file.hpp"
 
 namespace quench {
 

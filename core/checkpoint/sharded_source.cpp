@@ -4,10 +4,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "core/base/io/file.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/json/parse_json.hpp"
 
 namespace quench {
 

@@ -4,9 +4,9 @@
 #include <iterator>
 #include <system_error>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
 
 namespace quench {
 

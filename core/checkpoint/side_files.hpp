@@ -5,8 +5,8 @@
 #include <filesystem>
 #include <vector>
 
+#include "core/base/io/written_files.hpp"
 #include "core/checkpoint/checkpoint_folder.hpp"
-#include "core/io/written_files.hpp"
 
 namespace quench {
 

@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
 #include "core/hub/cached_repository.hpp"
 #include "core/hub/snapshot.hpp"
-#include "core/io/file.hpp"
 #include "core/store/fingerprints.hpp"
 
 namespace quench {

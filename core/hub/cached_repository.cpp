@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <system_error>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 
 namespace quench {
 

@@ -13,9 +13,9 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/io/file.hpp"
+#include "core/base/io/process_identity.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/io/process_identity.hpp"
 #include "core/parse_number.hpp"
 
 namespace quench {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "core/io/descriptor.hpp"
+#include "core/base/io/descriptor.hpp"
 
 namespace quench {
 

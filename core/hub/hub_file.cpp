@@ -2,9 +2,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "core/hub/hub_spec.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 

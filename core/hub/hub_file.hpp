@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 
 namespace quench {
 

@@ -7,10 +7,10 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/io/file.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/hub/cached_repository.hpp"
-#include "core/io/file.hpp"
-#include "core/json/parse_json.hpp"
 
 namespace quench {
 

@@ -1,8 +1,8 @@
 #include "core/pass/apply_transform.hpp"
 
+#include "core/base/json/json_number.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/json/json_number.hpp"
 #include "core/pass/activation_stream.hpp"
 #include "core/pass/routed_rows.hpp"
 #include "core/plugin/host_services.hpp"

@@ -1,8 +1,8 @@
 #include "core/pass/average_score.hpp"
 
 #include "core/checkpoint/dtype.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/pass/evaluate.hpp"
-#include "core/weights/open_checkpoint.hpp"
 
 namespace quench {
 

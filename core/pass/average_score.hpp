@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/checkpoint/tensor_source.hpp"
-#include "core/corpora/corpora.hpp"
+#include "core/inputs/corpora/corpora.hpp"
 #include "core/pass/metric_instances.hpp"
 
 namespace quench {

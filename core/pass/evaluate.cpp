@@ -6,10 +6,10 @@
 #include <cmath>
 #include <optional>
 
+#include "core/base/json/json_number.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/json/json_number.hpp"
 #include "core/pass/metric_sink.hpp"
 #include "core/pass/not_finite.hpp"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/checkpoint/tensor_source.hpp"
-#include "core/corpora/corpora.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/corpora/corpora.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_instances.hpp"
 #include "core/pass/score.hpp"
 #include "core/plugin/model_handle.hpp"

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/inputs/weights/float_weights.hpp"
 #include "core/pass/pass_clock.hpp"
 #include "core/pass/pass_settings.hpp"
-#include "core/weights/float_weights.hpp"
 
 namespace quench {
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
-#include "core/json/canonical_json.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/store/sealed_line.hpp"
 

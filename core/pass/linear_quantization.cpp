@@ -7,11 +7,11 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/device_tensor.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/named_op.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/store_layer.hpp"
-#include "core/weights/device_tensor.hpp"
 
 namespace quench {
 

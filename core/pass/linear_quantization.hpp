@@ -5,11 +5,11 @@
 #include <string>
 
 #include "core/checkpoint/host_tensor.hpp"
+#include "core/inputs/weights/float_weights.hpp"
 #include "core/pass/observed_group.hpp"
 #include "core/pass/pass_clock.hpp"
 #include "core/pass/pass_settings.hpp"
 #include "core/pass/quantize_sink.hpp"
-#include "core/weights/float_weights.hpp"
 
 namespace quench {
 

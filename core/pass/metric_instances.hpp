@@ -4,8 +4,8 @@
 #include <map>
 #include <optional>
 
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_records.hpp"
 #include "core/plugin/metric_handle.hpp"
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <deque>
 
-#include "core/config/yaml.hpp"
-#include "core/corpora/open_corpus.hpp"
+#include "core/base/config/yaml.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/table_call.hpp"

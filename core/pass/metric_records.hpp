@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "core/corpora/corpora.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/corpora/corpora.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/metric_handle.hpp"
 
 namespace quench {

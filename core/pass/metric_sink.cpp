@@ -3,9 +3,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/json/json_number.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/json/json_number.hpp"
-#include "core/json/parse_json.hpp"
 
 namespace quench {
 

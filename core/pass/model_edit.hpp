@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "core/inputs/weights/float_weights.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/logit_probe.hpp"
-#include "core/weights/float_weights.hpp"
 #include "quench/abi/kind/transform.h"
 
 namespace quench {

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/base/io/tensor_memory.hpp"
 #include "core/checkpoint/dtype.hpp"
-#include "core/io/tensor_memory.hpp"
+#include "core/inputs/weights/host_copy_memory.hpp"
 #include "core/pass/activation_stream.hpp"
-#include "core/weights/host_copy_memory.hpp"
 
 namespace quench {
 

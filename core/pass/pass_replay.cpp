@@ -1,7 +1,7 @@
 #include "core/pass/pass_replay.hpp"
 
 #include "core/error.hpp"
-#include "core/weights/device_tensor.hpp"
+#include "core/inputs/weights/device_tensor.hpp"
 
 namespace quench {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/json/json_number.hpp"
+#include "core/base/json/json_number.hpp"
 #include "core/pass/apply_transform.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/at_work.hpp"

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "core/corpora/corpora.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/corpora/corpora.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/quantizer_handle.hpp"

@@ -13,12 +13,12 @@
 #include "core/arithmetic/calibration_rows.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/float_weights.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/score.hpp"
 #include "core/plugin/format_writer.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"
-#include "core/weights/float_weights.hpp"
 
 namespace quench {
 

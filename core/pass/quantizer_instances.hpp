@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/weights/open_weights.hpp"
+#include "core/inputs/weights/open_weights.hpp"
 
 namespace quench {
 

@@ -7,9 +7,9 @@
 #include <tuple>
 #include <utility>
 
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
 #include "core/plugin/device_part.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/format_handle.hpp"
 #include "core/plugin/instance.hpp"
 #include "quench/abi/kind/model.h"

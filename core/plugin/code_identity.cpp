@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <string_view>
 
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include "core/arithmetic/corpus_pieces.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 

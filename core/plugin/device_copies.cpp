@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/io/pinnable_memory.hpp"
+#include "core/base/io/pinnable_memory.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/table_call.hpp"
 #include "quench/abi/extension/device_memory.h"

@@ -12,7 +12,8 @@ namespace quench {
 class DeviceCopier;
 
 // While one lives, `model` copies for its device, and memory that lasts
-// (core/io/pinnable_memory.hpp) may be pinned by it. Of a model in host memory it does nothing.
+// (core/base/io/pinnable_memory.hpp) may be pinned by it. Of a model in host memory it does
+// nothing.
 class DeviceCopies {
  public:
   DeviceCopies();

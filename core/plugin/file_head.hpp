@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 #include "quench/abi/kind/tokenizer.h"
 
 namespace quench {

@@ -1,5 +1,5 @@
 // Code that did not come with the program: what its processes get, and which interpreters can be
-// relied upon to confine themselves (core/sandbox) before they run it.
+// relied upon to confine themselves (core/plugin/sandbox) before they run it.
 #pragma once
 
 #include <filesystem>

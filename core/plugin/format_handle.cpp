@@ -4,10 +4,10 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/instance.hpp"
 #include "core/plugin/offered_tensor.hpp"
 #include "core/plugin/parameters.hpp"

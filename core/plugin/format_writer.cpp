@@ -4,10 +4,10 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/offered_tensor.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/sink_room.hpp"

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "core/arithmetic/random_stream.hpp"
+#include "core/base/io/tensor_memory.hpp"
+#include "core/base/json/json_service.hpp"
 #include "core/error.hpp"
-#include "core/io/tensor_memory.hpp"
-#include "core/json/json_service.hpp"
 #include "core/plugin/block_service.hpp"
 #include "core/plugin/service_tables.hpp"
 #include "core/version.hpp"

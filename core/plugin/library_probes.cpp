@@ -2,8 +2,8 @@
 
 #include <utility>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/elf_file.hpp"
 #include "core/plugin/foreign_code.hpp"

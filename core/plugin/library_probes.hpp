@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/probe_cache.hpp"

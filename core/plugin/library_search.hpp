@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "core/io/trust.hpp"
+#include "core/base/io/trust.hpp"
 #include "core/plugin/catalog.hpp"
 
 namespace quench {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 #include "core/plugin/description.hpp"
 
 namespace quench {

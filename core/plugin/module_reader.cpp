@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/table_call.hpp"
 
 namespace quench {

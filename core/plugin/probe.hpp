@@ -39,7 +39,7 @@ struct ProbeOptions {
   bool create = false;         // also create and destroy every item with its default parameters,
                                // but none of a Python file
   PythonSetup python = {};
-  bool confined = true;  // strangers' code (core/sandbox)
+  bool confined = true;  // strangers' code (core/plugin/sandbox)
 };
 
 ProbeOptions probe_options(const CatalogOptions& options, bool create = false);

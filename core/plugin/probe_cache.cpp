@@ -5,9 +5,9 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/version.hpp"
 

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 #include "core/plugin/description.hpp"
 #include "core/plugin/link_table.hpp"
 

@@ -20,6 +20,7 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/process/child_process.hpp"
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
 #include "core/plugin/host_services.hpp"
@@ -28,11 +29,10 @@
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/parameters.hpp"
 #include "core/plugin/probe.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/search_path.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/trial.hpp"
-#include "core/process/child_process.hpp"
-#include "core/sandbox/sandbox.hpp"
 #if defined(__x86_64__)
 #include <xmmintrin.h>
 #endif
@@ -66,8 +66,8 @@ void enter_phase(const std::string& name) {
   write_line("@" + name);
 }
 
-// Lets a stranger's library, which is loaded next, read what its worker may (core/apart) as far as
-// that is known before it was loaded. It writes nowhere.
+// Lets a stranger's library, which is loaded next, read what its worker may (core/plugin/worker) as
+// far as that is known before it was loaded. It writes nowhere.
 void confine(const fs::path& library) {
   if (!is_confined) {
     return;

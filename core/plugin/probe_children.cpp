@@ -13,10 +13,10 @@
 #include <list>
 #include <system_error>
 
+#include "core/base/json/parse_json.hpp"
+#include "core/base/process/child_process.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/plugin/foreign_code.hpp"
-#include "core/process/child_process.hpp"
 
 namespace quench {
 

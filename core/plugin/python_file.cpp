@@ -4,8 +4,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "core/plugin/find_program.hpp"
 
 extern char** environ;

@@ -5,8 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 
 namespace quench {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/trust.hpp"
+#include "core/base/io/trust.hpp"
 
 namespace quench {
 

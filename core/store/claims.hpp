@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/lease.hpp"
+#include "core/base/io/lease.hpp"
 
 namespace quench {
 
@@ -52,8 +52,8 @@ class Claim {
 // `<work>.<generation>.released` that he has it no more. A claim is published by link under the
 // next generation, so of several processes one gets it, and no file is ever changed or removed
 // while a run lasts. Only the highest generation counts. It is free if it was released or if its
-// owner is gone (core/io/lease.hpp): its process does not run any more, where that can be seen from
-// here, or its status file (heartbeat.hpp) has not changed for the time of the lease.
+// owner is gone (core/base/io/lease.hpp): its process does not run any more, where that can be seen
+// from here, or its status file (heartbeat.hpp) has not changed for the time of the lease.
 class Claims {
  public:
   using Clock = LifeWatch::Clock;

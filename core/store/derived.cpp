@@ -10,10 +10,10 @@
 #include <memory>
 #include <span>
 
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/json_number.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/json_number.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/json_members.hpp"
 
 namespace quench {

@@ -4,11 +4,11 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/sealed_line.hpp"
 
 namespace quench {

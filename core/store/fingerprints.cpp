@@ -9,11 +9,11 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/lease.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/lease.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/sealed_line.hpp"
 

@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/base/io/utc_time.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/utc_time.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/sealed_line.hpp"
 

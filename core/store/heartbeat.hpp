@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/lease.hpp"
+#include "core/base/io/lease.hpp"
 
 namespace quench {
 

@@ -9,9 +9,9 @@
 #include <set>
 #include <system_error>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/trust.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/trust.hpp"
 
 namespace quench {
 

@@ -10,9 +10,9 @@
 #include <system_error>
 #include <tuple>
 
+#include "core/base/io/lease.hpp"
+#include "core/base/io/new_folder.hpp"
 #include "core/error.hpp"
-#include "core/io/lease.hpp"
-#include "core/io/new_folder.hpp"
 #include "core/parse_number.hpp"
 
 namespace quench {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <utility>
 
-#include "core/io/atomic_file.hpp"
+#include "core/base/io/atomic_file.hpp"
 #include "core/store/merged_description.hpp"
 #include "core/store/merged_files.hpp"
 #include "core/store/merged_values.hpp"

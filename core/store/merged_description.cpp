@@ -7,10 +7,10 @@
 #include <set>
 #include <system_error>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/difference.hpp"
 #include "core/store/merged_files.hpp"
 

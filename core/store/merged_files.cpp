@@ -4,10 +4,10 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/new_folder.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
-#include "core/io/new_folder.hpp"
 #include "core/store/sealed_folder.hpp"
 
 namespace quench {

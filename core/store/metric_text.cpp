@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 
 namespace quench {
 

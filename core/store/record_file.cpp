@@ -7,9 +7,9 @@
 #include <cstring>
 #include <utility>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/json/canonical_json.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/sealed_line.hpp"
 

@@ -2,8 +2,8 @@
 
 #include <tbb/parallel_for.h>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/run_scan.hpp"
 
 namespace quench {

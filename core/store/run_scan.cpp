@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "core/parse_number.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/counting.hpp"

@@ -7,12 +7,12 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/difference.hpp"
 #include "core/store/sealed_line.hpp"
 #include "core/version.hpp"

@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "core/io/new_folder.hpp"
+#include "core/base/io/new_folder.hpp"
 
 namespace quench {
 

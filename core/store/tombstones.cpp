@@ -3,10 +3,10 @@
 #include <map>
 #include <random>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/run_scan.hpp"
 #include "core/store/sealed_line.hpp"

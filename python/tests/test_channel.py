@@ -5,7 +5,7 @@ import unittest
 import support  # noqa: F401, finds the package
 from quench import channel
 
-HOST = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "core/wire/memory.hpp")
+HOST = os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, os.pardir, "core/plugin/wire/memory.hpp")
 
 
 class OwnMemoryTest(unittest.TestCase):

@@ -1,6 +1,6 @@
 #include "run/grid/describe_cell.hpp"
 
-#include "core/experiment/described_weights.hpp"
+#include "core/inputs/experiment/described_weights.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/version.hpp"
 

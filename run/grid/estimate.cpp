@@ -4,13 +4,13 @@
 #include <cmath>
 #include <set>
 
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
 
 namespace quench {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"

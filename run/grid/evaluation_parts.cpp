@@ -3,13 +3,13 @@
 #include <vector>
 
 #include "core/arithmetic/build_id.hpp"
-#include "core/averaging/average_identity.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/inputs/averaging/average_identity.hpp"
+#include "core/inputs/weights/open_weights.hpp"
 #include "core/plugin/averaging_handle.hpp"
-#include "core/weights/open_weights.hpp"
 
 namespace quench {
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "run/grid/identity.hpp"
 
 namespace quench {

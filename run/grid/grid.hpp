@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/store.hpp"
 #include "run/grid/evaluation_parts.hpp"

@@ -4,13 +4,13 @@
 #include <system_error>
 
 #include "core/arithmetic/build_id.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/hub_spec.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
-#include "core/weights/open_checkpoint.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "run/grid/identity.hpp"
 
 namespace quench {

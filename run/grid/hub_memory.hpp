@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/corpora/tokenizer_choice.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/store/fingerprints.hpp"
 

@@ -5,13 +5,14 @@
 #include <map>
 
 #include "core/arithmetic/build_id.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/content_hash.hpp"
-#include "core/corpora/open_corpus.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/choose.hpp"
 #include "core/plugin/code_identity.hpp"
@@ -22,7 +23,6 @@
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/plugin/table_call.hpp"
-#include "core/weights/open_checkpoint.hpp"
 #include "run/grid/watched_files.hpp"
 
 namespace quench {

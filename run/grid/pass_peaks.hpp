@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 
 namespace quench {

@@ -6,11 +6,11 @@
 #include <set>
 #include <tuple>
 
+#include "core/base/io/file.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/hub/hub_spec.hpp"
-#include "core/io/file.hpp"
-#include "core/json/parse_json.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/grid.hpp"
 #include "run/manifest/branches.hpp"

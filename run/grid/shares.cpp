@@ -7,8 +7,8 @@
 #include <queue>
 #include <tuple>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 #include "core/parse_number.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/grid.hpp"

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 
 namespace quench {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "run/grid/estimate.hpp"
 #include "train/train.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 
 namespace quench {
 

@@ -5,10 +5,10 @@
 #include <cstring>
 #include <numeric>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/io/file.hpp"
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "run/manifest/branch_tree.hpp"
 #include "run/manifest/learning_rate.hpp"
 #include "run/manifest/revision_pattern.hpp"

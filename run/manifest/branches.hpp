@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "core/config/problems.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/base/config/problems.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/format_handle.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 

@@ -1,6 +1,6 @@
 #include "run/manifest/check_requirements.hpp"
 
-#include "core/config/version_range.hpp"
+#include "core/base/config/version_range.hpp"
 #include "core/error.hpp"
 #include "core/version.hpp"
 

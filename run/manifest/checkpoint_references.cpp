@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/config/amount.hpp"
+#include "core/base/config/amount.hpp"
 #include "core/error.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/revision_pattern.hpp"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/config/amount.hpp"
+#include "core/base/config/amount.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
 #include "run/manifest/schema_pieces.hpp"

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string_view>
 
-#include "core/config/problems.hpp"
-#include "core/config/yaml.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/base/config/yaml.hpp"
 
 namespace quench {
 

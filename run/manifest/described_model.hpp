@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "core/checkpoint/tensor_source.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/model_handle.hpp"
 
 namespace quench {

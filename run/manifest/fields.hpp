@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/config/problems.hpp"
-#include "core/config/written.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/base/config/written.hpp"
 #include "core/error.hpp"
 #include "core/plugin/catalog.hpp"
 #include "run/manifest/schema_pieces.hpp"

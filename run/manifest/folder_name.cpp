@@ -2,8 +2,8 @@
 
 #include <string_view>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 
 namespace quench {
 

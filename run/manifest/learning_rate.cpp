@@ -5,8 +5,8 @@
 #include <numbers>
 #include <string_view>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "core/parse_number.hpp"
 
 namespace quench {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/config/amount.hpp"
+#include "core/base/config/amount.hpp"
 #include "core/error.hpp"
 #include "run/manifest/fields.hpp"
 

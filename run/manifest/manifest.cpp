@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "core/config/yaml_path.hpp"
+#include "core/base/config/yaml_path.hpp"
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "run/manifest/document_keys.hpp"
 
 namespace quench {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "core/config/problems.hpp"
-#include "core/config/yaml.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/base/config/yaml.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/storage_keys.hpp"

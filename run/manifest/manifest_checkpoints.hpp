@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/arithmetic/learning_rate.hpp"
-#include "core/config/problems.hpp"
-#include "core/config/written.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/base/config/written.hpp"
 
 namespace quench {
 

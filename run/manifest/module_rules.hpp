@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/model_handle.hpp"
 #include "core/plugin/quantizer_handle.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/config/yaml.hpp"
+#include "core/base/config/yaml.hpp"
 #include "core/plugin/description.hpp"
 
 namespace quench {

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "core/config/problems.hpp"
+#include "core/base/config/problems.hpp"
 #include "core/plugin/catalog.hpp"
 
 namespace quench {

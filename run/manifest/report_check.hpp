@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "core/config/problems.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 
 namespace quench {
 

@@ -1,6 +1,6 @@
 #include "run/manifest/requirements.hpp"
 
-#include "core/config/version_range.hpp"
+#include "core/base/config/version_range.hpp"
 #include "run/manifest/fields.hpp"
 
 namespace quench {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "run/manifest/resolve_plugin.hpp"
 
 namespace quench {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/manifest.hpp"

@@ -3,13 +3,13 @@
 #include <set>
 #include <span>
 
-#include "core/config/problems.hpp"
-#include "core/corpora/tokenizer.hpp"
+#include "core/base/config/problems.hpp"
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
+#include "core/inputs/weights/export_weights.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/weights/export_weights.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/check_requirements.hpp"

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/experiment/experiment.hpp"
 #include "core/hub/environment.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "run/manifest/manifest.hpp"
 

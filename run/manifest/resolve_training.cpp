@@ -4,10 +4,10 @@
 #include <set>
 
 #include "core/arithmetic/learning_rate.hpp"
-#include "core/corpora/open_corpus.hpp"
-#include "core/corpora/tokenizer_choice.hpp"
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
+#include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/choose.hpp"
 #include "core/plugin/model_handle.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "core/config/amount.hpp"
+#include "core/base/config/amount.hpp"
 #include "core/error.hpp"
 
 namespace quench {

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/config/problems.hpp"
+#include "core/base/config/problems.hpp"
 #include "core/plugin/catalog.hpp"
 #include "run/manifest/schema_pieces.hpp"
 

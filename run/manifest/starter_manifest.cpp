@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/config/yaml_text.hpp"
+#include "core/base/config/yaml_text.hpp"
 #include "core/error.hpp"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/parameter.h"

@@ -1,6 +1,6 @@
 #include "run/manifest/storage_keys.hpp"
 
-#include "core/config/amount.hpp"
+#include "core/base/config/amount.hpp"
 #include "run/manifest/fields.hpp"
 
 namespace quench {

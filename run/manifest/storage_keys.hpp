@@ -5,8 +5,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
-#include "core/config/problems.hpp"
-#include "core/config/written.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/base/config/written.hpp"
 
 namespace quench {
 

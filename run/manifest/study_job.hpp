@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/config/yaml.hpp"
-#include "core/experiment/experiment.hpp"
+#include "core/base/config/yaml.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 
 namespace quench {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/config/problems.hpp"
-#include "core/config/yaml.hpp"
+#include "core/base/config/problems.hpp"
+#include "core/base/config/yaml.hpp"
 
 namespace quench {
 

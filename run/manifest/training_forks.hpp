@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "core/config/problems.hpp"
+#include "core/base/config/problems.hpp"
 #include "run/manifest/manifest_train.hpp"
 
 namespace quench {

@@ -4,9 +4,9 @@
 #include <cmath>
 #include <fstream>
 
-#include "core/config/yaml.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/base/config/yaml.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/record_file.hpp"
 
 namespace quench::test {

@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "core/json/canonical_json.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"

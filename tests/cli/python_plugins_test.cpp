@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "core/sandbox/sandbox.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/subprocess.hpp"

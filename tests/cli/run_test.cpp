@@ -11,8 +11,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/skip.hpp"

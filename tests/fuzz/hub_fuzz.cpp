@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "core/fetch/hub_replies.hpp"
-#include "core/fetch/url.hpp"
+#include "core/hub/fetch/hub_replies.hpp"
+#include "core/hub/fetch/url.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/json/parse_json.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

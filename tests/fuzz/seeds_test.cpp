@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/safetensors.hpp"
-#include "core/fetch/hub_replies.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/hub/fetch/hub_replies.hpp"
 #include "core/plugin/host_services.hpp"
 #include "formats/torch/pickle.hpp"
 #include "formats/torch/torch_state.hpp"

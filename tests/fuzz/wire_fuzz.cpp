@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tests/core/wire/garbage.hpp"
+#include "tests/core/plugin/wire/garbage.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   quench::test::take_garbage({data, size});

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "core/config/yaml.hpp"
+#include "core/base/config/yaml.hpp"
 #include "tests/layering/source_tree.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"

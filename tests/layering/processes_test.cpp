@@ -1,5 +1,5 @@
-// Child processes have one owner: core/process. A number of a process that anybody else keeps may
-// be −1, or belong to a stranger by now, and kill(2) takes both.
+// Child processes have one owner: core/base/process. A number of a process that anybody else keeps
+// may be −1, or belong to a stranger by now, and kill(2) takes both.
 #include <catch2/catch.hpp>
 #include <regex>
 #include <sstream>
@@ -27,10 +27,10 @@ bool starts_with_any(const std::string& file, const std::vector<std::string>& pr
 
 }  // namespace
 
-TEST_CASE("layering: nobody but core/process starts, signals or waits for processes",
+TEST_CASE("layering: nobody but core/base/process starts, signals or waits for processes",
           "[layering]") {
   const std::vector<std::string> allowed = {
-      "core/process/",                               // the owner
+      "core/base/process/",                          // the owner
       "tests/core/plugin/faults/constructor_forks",  // a plugin that misbehaves
       "tests/core/boundary/apart_test",              // ends a worker as a stranger would
       "tests/layering/processes_test",               // the lines that are to be found, below

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "tests/regression/gguf_twins.hpp"
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/json/canonical_json.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"

@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/catalog.hpp"
-#include "core/weights/open_checkpoint.hpp"
 
 namespace quench::test {
 

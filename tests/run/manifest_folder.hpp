@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "core/experiment/experiment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace quench::test {

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "cli/program.hpp"
-#include "core/apart/host_peer.hpp"
+#include "core/plugin/worker/host_peer.hpp"
 
 namespace {
 

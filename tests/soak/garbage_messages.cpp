@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/core/wire/garbage.hpp"
+#include "tests/core/plugin/wire/garbage.hpp"
 
 int main(int argc, char** argv) {
   if (argc != 3) {

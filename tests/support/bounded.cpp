@@ -9,7 +9,7 @@
 #include <new>
 #include <stdexcept>
 
-#include "core/process/child_process.hpp"
+#include "core/base/process/child_process.hpp"
 
 namespace quench::test {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/process/child_process.hpp"
+#include "core/base/process/child_process.hpp"
 
 namespace quench::test {
 

@@ -10,7 +10,7 @@
 #include <mutex>
 #include <string_view>
 
-#include "core/json/json_service.hpp"
+#include "core/base/json/json_service.hpp"
 #include "quench/kit/error.hpp"
 
 namespace quench::test {

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <functional>
 
-#include "core/io/file.hpp"
+#include "core/base/io/file.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/train/small_training.hpp"

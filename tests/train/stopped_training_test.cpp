@@ -4,9 +4,9 @@
 #include <fstream>
 #include <random>
 
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
-#include "core/io/sha256.hpp"
 #include "core/plugin/running_code.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/train/small_training.hpp"

@@ -32,7 +32,7 @@ def make(source, build, prefix):
         _copy_license_of(archive, prefix)
 
 
-# What the program loads when it needs it (core/fetch/libcurl.cpp), which no ELF header names.
+# What the program loads when it needs it (core/hub/fetch/libcurl.cpp), which no ELF header names.
 LOADED_LATE = {"bin/quench": ["libcurl.so.4"]}
 
 

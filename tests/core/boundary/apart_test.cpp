@@ -10,7 +10,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "core/sandbox/sandbox.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
 

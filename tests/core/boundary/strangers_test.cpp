@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "core/sandbox/sandbox.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"

@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/dtype.hpp"
-#include "tests/core/averaging/given_source.hpp"
+#include "tests/core/inputs/averaging/given_source.hpp"
 #include "tests/support/throws.hpp"
 
 using quench::OverlaySource;

@@ -5,7 +5,7 @@
 #include <fstream>
 #include <thread>
 
-#include "core/io/sha256.hpp"
+#include "core/base/io/sha256.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 

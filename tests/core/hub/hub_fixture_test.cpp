@@ -2,11 +2,11 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/json/parse_json.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/weights/open_checkpoint.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "run/manifest/single_checkpoint.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"

@@ -3,8 +3,8 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/json/canonical_json.hpp"
+#include "core/base/json/canonical_json.hpp"
 
 using quench::MetricSink;
 

@@ -6,7 +6,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/weights/open_checkpoint.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

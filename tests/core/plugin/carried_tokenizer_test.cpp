@@ -1,10 +1,10 @@
 // A tokenizer inside the file of the weights, from the format that reads it to the ids.
 #include <catch2/catch.hpp>
 
+#include "core/base/io/sha256.hpp"
 #include "core/checkpoint/side_files.hpp"
-#include "core/corpora/tokenizer_choice.hpp"
-#include "core/io/sha256.hpp"
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "run/grid/identity.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"

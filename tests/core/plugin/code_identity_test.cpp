@@ -4,7 +4,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/io/sha256.hpp"
+#include "core/base/io/sha256.hpp"
 #include "tests/support/temporary.hpp"
 
 using nlohmann::json;

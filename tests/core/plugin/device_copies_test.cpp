@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/pinnable_memory.hpp"
+#include "core/base/io/pinnable_memory.hpp"
 #include "core/plugin/host_services.hpp"
 #include "quench/abi/extension/device_memory.h"
 #include "tests/support/throws.hpp"

@@ -9,10 +9,10 @@
 #include <string>
 #include <utility>
 
-#include "core/apart/apart_plugins.hpp"
 #include "core/checkpoint/checkpoint_place.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/show.hpp"
-#include "core/sandbox/sandbox.hpp"
+#include "core/plugin/worker/apart_plugins.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"
 #include "tests/core/plugin/fault_plugins.hpp"

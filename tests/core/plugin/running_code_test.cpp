@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/io/sha256.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 

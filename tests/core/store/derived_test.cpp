@@ -5,7 +5,7 @@
 #include <functional>
 #include <limits>
 
-#include "core/json/canonical_json.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/record_file.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/sealed_line.hpp"

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/json/canonical_json.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "core/base/io/atomic_file.hpp"
 #include "core/error.hpp"
-#include "core/io/atomic_file.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/support/temporary.hpp"
 

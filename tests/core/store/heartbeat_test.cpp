@@ -6,7 +6,7 @@
 #include <csignal>
 #include <fstream>
 
-#include "core/process/child_process.hpp"
+#include "core/base/process/child_process.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace fs = std::filesystem;

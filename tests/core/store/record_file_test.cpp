@@ -7,10 +7,10 @@
 #include <limits>
 #include <sstream>
 
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
-#include "core/json/json_number.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/json_number.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 

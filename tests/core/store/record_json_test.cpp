@@ -2,8 +2,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "core/json/canonical_json.hpp"
-#include "core/json/parse_json.hpp"
+#include "core/base/json/canonical_json.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/store/record_schema.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/throws.hpp"

@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "core/process/child_process.hpp"
+#include "core/base/process/child_process.hpp"
 #include "core/store/record_file.hpp"
 #include "core/store/record_schema.hpp"
 #include "core/store/sealed_line.hpp"

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/record.hpp"
 
 namespace quench::test {

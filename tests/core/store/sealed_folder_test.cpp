@@ -4,9 +4,9 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "core/io/atomic_file.hpp"
-#include "core/io/sha256.hpp"
-#include "core/json/canonical_json.hpp"
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

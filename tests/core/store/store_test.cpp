@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "core/process/child_process.hpp"
+#include "core/base/process/child_process.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

@@ -10,7 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/weights/open_checkpoint.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "run/manifest/single_checkpoint.hpp"
 #include "tests/run/manifest_folder.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/config/yaml.hpp"
+#include "core/base/config/yaml.hpp"
 #include "tests/run/manifest_folder.hpp"
 #include "tests/support/throws.hpp"
 

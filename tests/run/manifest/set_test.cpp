@@ -1,7 +1,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "core/config/yaml_path.hpp"
+#include "core/base/config/yaml_path.hpp"
 #include "tests/support/throws.hpp"
 
 using quench::YamlNode;

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/io/file.hpp"
 #include "run/grid/grid.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"

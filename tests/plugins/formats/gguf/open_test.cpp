@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "tests/plugins/formats/gguf/gguf_file.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"

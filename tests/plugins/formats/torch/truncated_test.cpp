@@ -1,7 +1,7 @@
 // Files that end too soon, wherever that is: an error that names the file, never less data.
 #include <catch2/catch.hpp>
 
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "tests/core/checkpoint/builders.hpp"
 #include "tests/plugins/formats/messages.hpp"
 #include "tests/run/built_catalog.hpp"

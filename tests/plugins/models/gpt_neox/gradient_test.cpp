@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "models/decoder/residence.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/error.hpp"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/abi_source.hpp"
-#include "core/weights/open_checkpoint_folder.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/model_driver.hpp"
 #include "tests/run/built_catalog.hpp"

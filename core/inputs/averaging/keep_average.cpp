@@ -1,0 +1,153 @@
+#include "core/inputs/averaging/keep_average.hpp"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "core/base/io/atomic_file.hpp"
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/base/json/parse_json.hpp"
+#include "core/checkpoint/sharded_writer.hpp"
+#include "core/checkpoint/side_files.hpp"
+#include "core/error.hpp"
+#include "core/inputs/averaging/average_card.hpp"
+#include "core/inputs/averaging/average_identity.hpp"
+#include "core/inputs/averaging/average_pass.hpp"
+#include "core/inputs/experiment/experiment.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/running_code.hpp"
+#include "core/store/sealed_folder.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Config keys that do not affect what the weights compute.
+const std::set<std::string> kIdleKeys = {"_name_or_path", "transformers_version", "torch_dtype",
+                                         "dtype", "use_cache"};
+
+void warn_where_configs_differ(const std::vector<KeptMember>& members) {
+  const KeptMember& last = members.back();
+  const auto parsed = [](const KeptMember& member) {
+    return parse_json(member.folder.config_json, (member.folder.path / "config.json").string());
+  };
+  if (last.folder.config_json.empty()) {
+    return;
+  }
+  const nlohmann::json wanted = parsed(last);
+  std::set<std::string> keys;
+  for (const KeptMember& member : members) {
+    if (member.folder.config_json.empty() || member.folder.config_json == last.folder.config_json) {
+      continue;
+    }
+    const nlohmann::json got = parsed(member);
+    for (const auto* config : {&wanted, &got}) {
+      for (const auto& [key, value] : config->items()) {
+        if (!kIdleKeys.contains(key) &&
+            (!wanted.contains(key) || !got.contains(key) || wanted.at(key) != got.at(key))) {
+          keys.insert(printable(key));
+        }
+      }
+    }
+  }
+  if (!keys.empty()) {
+    HostServices::instance().log(
+        QUENCH_LOG_WARNING, "",
+        fmt::format("the members' configs differ in {}; keeping the last member's",
+                    fmt::join(keys, ", ")));
+  }
+}
+
+// Writes the last member's config with the element type of the averaged weights.
+void write_config(const KeptMember& last, quench_dtype dtype, SealedFolder& target) {
+  if (last.folder.config_json.empty()) {
+    return;
+  }
+  nlohmann::json config =
+      parse_json(last.folder.config_json, (last.folder.path / "config.json").string());
+  if (config.is_object()) {
+    config[config.contains("dtype") ? "dtype" : "torch_dtype"] = dtype_text(dtype);
+  }
+  write_file_atomically(target.temporary() / "config.json", config.dump(2) + "\n", &target.files());
+}
+
+std::string card_text(const AveragingCell& averaging, const std::vector<KeptMember>& members,
+                      const fs::path& folder, const KeepOptions& options, const KeptAverage& kept) {
+  AverageCard card;
+  card.name = folder.filename().string();
+  card.averaging = &averaging;
+  card.dtype = options.dtype;
+  card.searched = !options.weights.empty();
+  card.identity = kept.identity;
+  card.manifest = options.manifest;
+  for (size_t i = 0; i < members.size(); ++i) {
+    const KeptMember& member = members[i];
+    card.members.push_back({member.location, member.commit, member.step, member.tokens,
+                            card.searched ? options.weights[i] : 0, kept.member_hashes[i]});
+  }
+  return average_card(card);
+}
+
+// The members that were read must be those that the seal names.
+void check_hashes(const std::vector<KeptMember>& members, const std::vector<std::string>& found,
+                  const std::vector<std::string>& wanted) {
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (!found[i].empty() && found[i] != wanted[i]) {
+      fail(QUENCH_DATA_LOSS, "{}: changed during reading", members[i].location);
+    }
+  }
+}
+
+}  // namespace
+
+AverageMember average_member(const KeptMember& member) {
+  return {member.name, member.step, member.tokens, member.folder.source};
+}
+
+KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
+                         const std::vector<KeptMember>& members, const fs::path& folder,
+                         const KeepOptions& options) {
+  SealedFolder target(folder, options.replaces);
+  std::vector<AverageMember> sources;
+  std::transform(members.begin(), members.end(), std::back_inserter(sources), average_member);
+  const AverageSource average(catalog, averaging, sources,
+                              {options.dtype, options.weights, options.threads});
+  warn_where_configs_differ(members);
+  const std::vector<uint64_t> order = name_order(average);
+  ShardedWriter writer(target.temporary(), average, order, target.files(), options.shard_bytes);
+  check_space(target.temporary(), writer.total_bytes());
+
+  AveragePass pass;
+  pass.threads = options.threads;
+  pass.on_progress = options.on_progress;
+  pass.take = [&](uint64_t index, const void* data, uint64_t bytes) {
+    writer.write(index, data, bytes);
+  };
+  const std::vector<std::string> hashes = run_average_pass(average, pass);
+  writer.finish();
+
+  KeptAverage kept{"", std::vector<std::string>(members.size()), writer.total_bytes()};
+  for (size_t i = 0; i < hashes.size(); ++i) {
+    kept.member_hashes[average.order()[i]] = hashes[i];
+  }
+  check_hashes(members, kept.member_hashes, options.member_hashes);
+  kept.identity =
+      average_identity(averaging, sources, kept.member_hashes, options.dtype, options.weights);
+  write_config(members.back(), options.dtype, target);
+  copy_side_files(members.back().folder, options.tokenizer, target.temporary(), target.files());
+  write_file_atomically(target.temporary() / "README.md",
+                        card_text(averaging, members, target.path(), options, kept),
+                        &target.files());
+  check_running_code();
+  target.publish(options.made_from.is_null()
+                     ? nlohmann::json{{"identity", kept.identity},
+                                      {"config", sha256_hex(members.back().folder.config_json)}}
+                     : options.made_from);
+  return kept;
+}
+
+}  // namespace quench

@@ -1,0 +1,39 @@
+// A set of weights of the grid as a model in memory.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "core/checkpoint/checkpoint_folder.hpp"
+#include "core/inputs/averaging/average_source.hpp"
+#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/experiment/experiment.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
+#include "core/plugin/model_handle.hpp"
+
+namespace quench {
+
+struct OpenWeights {
+  CheckpointFolder folder;  // of the checkpoint, or of an average's last member
+  ModelHandle model;
+  std::vector<double> found;  // member weights that a searching scheme chose; empty otherwise
+};
+
+// How good a model is, lower is better; for schemes that search.
+using ModelScore = std::function<double(ModelHandle& model, const CheckpointFolder& folder)>;
+
+// Opens the checkpoint, or the average of its members, which is never written anywhere. Throws
+// Error.
+OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
+                         const HubEnvironment& hub, const ModelScore& score);
+
+// Name, place and order of the members of an average, without their files.
+std::vector<AverageMember> members_of(const Experiment& experiment, const WeightsCell& weights);
+
+// The tokenizer of the branch or of the manifest, or the checkpoint's own; that there is none is
+// told when text is to be tokenized.
+TokenizerChoice choose_tokenizer(Catalog& catalog, const Experiment& experiment,
+                                 const CheckpointCell& cell, const CheckpointFolder& folder);
+
+}  // namespace quench

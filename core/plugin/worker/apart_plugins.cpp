@@ -1,0 +1,309 @@
+#include "core/plugin/worker/apart_plugins.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
+#include "core/error.hpp"
+#include "core/plugin/device_copies.hpp"
+#include "core/plugin/foreign_code.hpp"
+#include "core/plugin/host_services.hpp"
+#include "core/plugin/library_environment.hpp"
+#include "core/plugin/running_code.hpp"
+#include "core/plugin/sandbox/sandbox.hpp"
+#include "core/plugin/table_call.hpp"
+#include "core/plugin/task_arena.hpp"
+#include "core/plugin/wire/copy.hpp"
+#include "core/plugin/wire/crossing.hpp"
+#include "core/plugin/worker/scratch_folder.hpp"
+
+namespace quench {
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+// With a folder of its own for what it writes.
+std::vector<std::string> worker_environment(const fs::path& scratch) {
+  std::vector<std::string> out = foreign_environment();
+  std::erase_if(out, [](const std::string& entry) {
+    return entry.starts_with("TMPDIR=") || entry.starts_with("XDG_CACHE_HOME=");
+  });
+  out.push_back("TMPDIR=" + scratch.string());
+  out.push_back("XDG_CACHE_HOME=" + scratch.string());
+  return out;
+}
+
+// Files that a user names in parameters are opened by the plugin itself; which they will be is not
+// known when its process starts.
+bool reads_paths(const PluginDescription& description) {
+  return std::any_of(
+      description.parameters.begin(), description.parameters.end(),
+      [](const ParameterSchema& parameter) { return parameter.type == QUENCH_PARAMETER_PATH; });
+}
+
+// A computing library whose build is not the one that was probed gives other values than the
+// records would say.
+void require_links(const PluginDescription& description, const json& mapped) {
+  for (const LinkedLibrary& wanted : description.links) {
+    for (const json& found : mapped) {
+      if (found.value("soname", "") == wanted.soname &&
+          found.value("build_id", "") != wanted.build_id) {
+        fail(QUENCH_FAILED_PRECONDITION,
+             "{}: its process runs {} from {} (build {}), and the one that was probed is {} (build "
+             "{}); `quench plugins rescan` probes it again",
+             plugin_label(description), wanted.soname, found.value("path", ""),
+             found.value("build_id", "").substr(0, 12), wanted.path.string(),
+             wanted.build_id.substr(0, 12));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+class ApartPlugins::Module {
+ public:
+  Module(ApartPlugins& of, const PluginDescription& description)
+      : of_(of), options_(of.options_), description_(description) {}
+  // The worker, started where there is none.
+  std::shared_ptr<WorkerPeer> peer() {
+    const std::lock_guard lock(mutex_);
+    if (peer_ != nullptr && peer_->fate() == WorkerFate::kAlive) {
+      return peer_;
+    }
+    if (peer_ != nullptr && peer_->fate() == WorkerFate::kFault) {
+      ++crashes_;
+    }
+    peer_.reset();
+    if (crashes_ >= options_.crashes) {
+      fail(QUENCH_FAILED_PRECONDITION,
+           "its process has ended {} times by its own fault and is not started again in this run",
+           crashes_);
+    }
+    try {
+      peer_ = start();
+    } catch (const Error& failure) {
+      crashes_ += failure.code() == QUENCH_INTERNAL ? 1 : 0;  // it died while it started
+      throw;
+    }
+    ++starts_;
+    return peer_;
+  }
+
+  const quench_item& item(const PluginDescription& description) {
+    const std::shared_ptr<WorkerPeer> worker = peer();
+    const std::lock_guard lock(mutex_);
+    const std::string key = description.kind + "/" + description.id;
+    std::unique_ptr<Item>& item = items_[key];
+    if (item == nullptr) {
+      item = make_item(description, *worker);
+    }
+    return item->item;
+  }
+
+  uint64_t starts() {
+    const std::lock_guard lock(mutex_);
+    return peer_ != nullptr && peer_->fate() == WorkerFate::kAlive ? starts_ : starts_ + 1;
+  }
+
+ private:
+  // One item: what the C tables need to live as long as the program uses them.
+  struct Item final : wire::RemoteItem {
+    explicit Item(Module& of) : module(of) {}
+    std::shared_ptr<wire::Peer> peer() override { return module.peer(); }
+
+    Module& module;
+    std::string kind;
+    std::string id;
+    std::string version;
+    std::string summary;
+    wire::Keep keep;
+    quench_item item{};
+  };
+
+  // The program that serves the file.
+  WorkerCommand command() const {
+    if (description_.interpreter.empty()) {
+      return {{options_.self.string(), "__worker"},
+              worker_environment(scratch_.path()),
+              fs::current_path()};
+    }
+    // `-m` would look for modules in the working folder first.
+    return {{description_.interpreter.string(), "-c",
+             "import sys; del sys.path[0]; from quench.worker import main; main()"},
+            python_environment(options_.python, worker_environment(scratch_.path())),
+            fs::current_path()};
+  }
+
+  std::shared_ptr<WorkerPeer> start() {
+    const fs::path& library = description_.library;
+    const File file(library);
+    if (const std::string now = sha256_of(file); now != description_.sha256) {
+      fail(QUENCH_DATA_LOSS,
+           "{}: {} is not the file that was probed (sha256 {} then, {} now); run the command again",
+           plugin_label(description_), library.string(), description_.sha256.substr(0, 12),
+           now.substr(0, 12));
+    }
+    HostServices& services = HostServices::instance();
+    json box;
+    if (options_.sandbox && !description_.interpreter.empty()) {
+      // What a file imports is not known before: it reads all, and writes and reaches nothing.
+      box = {{"library", interpreter_sandbox(options_.self).string()},
+             {"readable", json::array({"/"})},
+             {"writable", json::array({scratch_.path().string()})}};
+    } else if (options_.sandbox) {
+      box = {{"readable", json::array({library.parent_path().string(),
+                                       options_.self.parent_path().parent_path().string()})},
+             {"writable", json::array({scratch_.path().string()})}};
+      if (reads_paths(description_)) {
+        box["readable"] = json::array({"/"});
+      }
+      for (const LinkedLibrary& link : description_.links) {
+        box["readable"].push_back(link.path.parent_path().string());
+      }
+    }
+    prepare_libraries();
+    WorkerSetup setup;
+    setup.command = command();
+    setup.command.on_line = [module = description_.module_id](std::string_view line) {
+      HostServices::instance().log(QUENCH_LOG_DEBUG, module, fmt::format("printed: {}", line));
+    };
+    setup.hello = {{"format", 1},
+                   {"abi", fmt::format("{}.{}", QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR)},
+                   {"description", wire::kDescriptionHash},
+                   {"module", library.string()},
+                   {"seed", services.seed()},
+                   {"threads", services.threads()},
+                   {"instructions", static_cast<int32_t>(services.instructions())},
+                   {"sandbox", box}};
+    setup.label = plugin_label(description_);
+    setup.host = services.host_for(description_.module_id);
+    setup.cancelled = [&services] { return services.cancel_flag().load(); };
+    setup.limits = options_.limits;
+    if (options_.debug.contains(description_.id)) {
+      setup.hello["debug"] = true;
+      setup.start_seconds = 0;
+      setup.limits = {0, 0, 0, 0};
+    }
+    std::shared_ptr<WorkerPeer> worker = WorkerPeer::start(setup);
+    // Its linker opened the file by name; it must still be the file that was hashed.
+    if (File(library).identity() != file.identity()) {
+      fail(QUENCH_DATA_LOSS, "{}: {}: was replaced while it was loaded", plugin_label(description_),
+           library.string());
+    }
+    if (description_.interpreter.empty()) {  // an interpreter has read its file to the end
+      note_running_code(plugin_label(description_), file, description_.sha256);
+    }
+    const json libraries = worker->ready().value("libraries", json::array());
+    require_links(description_, libraries);
+    of_.note({{"plugin", plugin_label(description_)},
+              {"module", library.string()},
+              {"sandbox", box.is_null() ? "off" : sandbox_abilities().text},  // not its own word
+              {"libraries", libraries}});
+    return worker;
+  }
+
+  std::unique_ptr<Item> make_item(const PluginDescription& description, WorkerPeer& worker) {
+    const wire::TableType* type = wire::table_of_kind(description.kind);
+    const json items = worker.ready().value("items", json::array());
+    for (size_t i = 0; i < items.size(); ++i) {
+      if (items[i].value("kind", "") != description.kind ||
+          items[i].value("id", "") != description.id) {
+        continue;
+      }
+      uint64_t mask = 0;
+      for (const json& name : items[i].value("functions", json::array())) {
+        for (uint16_t f = 0; f < type->functions; ++f) {
+          mask |= name == type->names[f] ? uint64_t{1} << f : 0;
+        }
+      }
+      auto out = std::make_unique<Item>(*this);
+      out->target = i + 1;
+      out->kind = description.kind;
+      out->id = description.id;
+      out->version = description.version;
+      out->summary = description.summary;
+      wire::Reader nothing({}, nullptr);
+      wire::Receiving in(worker.shared_from_this(), nothing, out->keep, nullptr);
+      const void* table = type->make(mask, nullptr, out.get(), in);
+      if (const std::string fault = table_fault(description.kind, table); !fault.empty()) {
+        fail(QUENCH_DATA_LOSS, "{}: its process: {}", plugin_label(description), fault);
+      }
+      out->item = {sizeof(quench_item),
+                   0,
+                   out->kind.c_str(),
+                   out->id.c_str(),
+                   out->version.c_str(),
+                   out->summary.c_str(),
+                   nullptr,
+                   nullptr,
+                   0,
+                   nullptr,
+                   table,
+                   nullptr,
+                   nullptr};
+      return out;
+    }
+    fail(QUENCH_DATA_LOSS, "{}: its process does not offer it", plugin_label(description));
+  }
+
+  ApartPlugins& of_;
+  const ApartOptions& options_;
+  const PluginDescription description_;
+  const ScratchFolder scratch_;
+  std::recursive_mutex mutex_;
+  std::shared_ptr<WorkerPeer> peer_;
+  uint64_t starts_ = 0;
+  int crashes_ = 0;
+  std::map<std::string, std::unique_ptr<Item>> items_;
+};
+
+ApartPlugins::ApartPlugins(ApartOptions options) : options_(std::move(options)) {
+  wire::set_copy(copy_on_all_threads);
+  wire::set_device_copy(copy_on_device);
+}
+
+ApartPlugins::~ApartPlugins() = default;
+
+ApartPlugins::Module& ApartPlugins::module_of(const PluginDescription& description) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Module>& module = modules_[description.library];
+  if (module == nullptr) {
+    module = std::make_unique<Module>(*this, description);
+  }
+  return *module;
+}
+
+const quench_item& ApartPlugins::load(const PluginDescription& description) {
+  try {
+    return module_of(description).item(description);
+  } catch (const Error& failure) {
+    const std::string label = plugin_label(description);
+    if (std::string_view(failure.what()).starts_with(label)) {
+      throw;
+    }
+    fail(failure.code(), "{}: {}", label, failure.what());
+  }
+}
+
+uint64_t ApartPlugins::starts(const PluginDescription& description) {
+  return module_of(description).starts();
+}
+
+json ApartPlugins::processes() const {
+  const std::lock_guard lock(mutex_);
+  return processes_;
+}
+
+void ApartPlugins::note(json process) {
+  const std::lock_guard lock(mutex_);
+  if (std::find(processes_.begin(), processes_.end(), process) == processes_.end()) {
+    processes_.push_back(std::move(process));  // one that was started again is the same
+  }
+}
+
+}  // namespace quench

@@ -1,0 +1,146 @@
+#include "core/inputs/corpora/tokenizer.hpp"
+
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+
+#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/plugin/choose.hpp"
+#include "core/plugin/host_services.hpp"
+#include "tests/run/built_catalog.hpp"
+#include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
+#include "tests/support/throws.hpp"
+
+namespace quench::test {
+
+namespace {
+
+using Ids = std::vector<int32_t>;
+
+std::string byte_level_json() {
+  const std::string seed = read_file(source_dir() / "tests/fuzz/seeds/tokenizer/byte_level.json");
+  return seed.substr(0, seed.find('\xFF'));
+}
+
+std::string model() {
+  return read_file(source_dir() / "tests/data/sentencepiece/bpe.model");
+}
+
+}  // namespace
+
+TEST_CASE("tokenizer: bytes gives every byte its value", "[core][tokenizers]") {
+  CHECK(Tokenizer::bytes().encode("a\xFF", true) == Ids{'a', 255});
+  CHECK(Tokenizer::bytes().vocabulary_size() == 256);
+  TextBatch batch;
+  batch.add("ab");
+  batch.add("");
+  CHECK(Tokenizer::bytes().encode(batch, false).offsets == std::vector<uint64_t>{0, 2, 2});
+}
+
+TEST_CASE("tokenizer: the plugin that reads a file is chosen by its beginning and name",
+          "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  const auto plugin = [&](const char* name, const std::string& content) {
+    return choose_tokenizer_plugin(catalog, folder.write(name, content)).id;
+  };
+  CHECK(plugin("any name", byte_level_json()) == "tokenizer_json");
+  CHECK(plugin("tokenizer.json", byte_level_json()) == "tokenizer_json");
+  CHECK(plugin("some.model", model()) == "sentencepiece");
+  CHECK(plugin("my.words", "?\none\n") == "template_tokenizer");  // not shipped: asked in a child
+  CHECK_THAT(message_of([&] { plugin("tokenizer.model", "IQ== 0\n"); }),
+             Catch::Contains("tokenizer.model: no tokenizer reads this file; ") &&
+                 Catch::Contains("sentencepiece: it does not begin with a piece of a ModelProto") &&
+                 Catch::Contains("tokenizer_json: it does not begin with a JSON object"));
+}
+
+TEST_CASE("tokenizer: of a folder the file that has a tokenizer's name is taken",
+          "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  folder.write("config.json", "{}");
+  folder.write("model.safetensors", "x");
+  CHECK(message_of([&] { tokenizer_file(catalog, folder.path()); }) ==
+        folder.path().string() + ": has no file of a tokenizer");
+  const auto words = folder.write("tokenizer.words", "?\n");
+  CHECK(tokenizer_file(catalog, folder.path()) == words);
+  const auto spm = folder.write("tokenizer.model", model());
+  CHECK(tokenizer_file(catalog, folder.path()) == spm);
+  const auto json = folder.write("tokenizer.json", byte_level_json());
+  CHECK(tokenizer_file(catalog, folder.path()) == json);
+  CHECK(tokenizer_file(catalog, spm) == spm);
+}
+
+TEST_CASE("tokenizer: a file is read from disk, and what is no file is named",
+          "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  CHECK(Tokenizer::open(catalog, folder.write("tokenizer.json", byte_level_json()))
+            .encode("b", false)
+            .size() == 1);
+  const auto missing = folder / "missing.json";
+  CHECK(message_of([&] { Tokenizer::open(catalog, missing); }) ==
+        missing.string() + ": cannot be opened: No such file or directory");
+  const std::string pipe = folder / "pipe.json";
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK(message_of([&] { Tokenizer::open(catalog, pipe); }, folder.path()) ==
+        "pipe.json: not a regular file");
+  const auto broken = folder.write("tokenizer.model", model().substr(0, 100));
+  CHECK_THAT(message_of([&] { Tokenizer::open(catalog, broken); }),
+             Catch::StartsWith("tokenizer sentencepiece: " + broken.string() + ": "));
+}
+
+TEST_CASE("tokenizer: threads of the run change no id", "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  Tokenizer tokenizer = Tokenizer::open(catalog, folder.write("tokenizer.model", model()));
+  TextBatch batch;
+  for (int i = 0; i < 5000; ++i) {
+    batch.add("Two households, both alike in dignity, number " + std::to_string(i * i));
+  }
+  HostServices::instance().set_threads(1);
+  const EncodedBatch alone = tokenizer.encode(batch, true);
+  HostServices::instance().set_threads(4);
+  const EncodedBatch together = tokenizer.encode(batch, true);
+  HostServices::instance().set_threads(1);
+  CHECK(together.ids == alone.ids);
+  CHECK(together.offsets == alone.offsets);
+  batch.add("\xff");
+  CHECK(message_of([&] { tokenizer.encode(batch, true); }) ==
+        "tokenizer sentencepiece: document 5000: text: byte 0 (0xff) is not valid UTF-8");
+}
+
+TEST_CASE("tokenizer identity: file and plugin", "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  CHECK(TokenizerChoice("bytes", "").identity(catalog).key() == "bytes");
+  CHECK(TokenizerChoice(std::nullopt, "").identity(catalog).key() == "none");
+  const auto path = folder.write("tokenizer.model", model());
+  const TokenizerIdentity identity = TokenizerChoice(path.string(), "").identity(catalog);
+  REQUIRE(identity.plugin != nullptr);
+  CHECK(identity.plugin->id == "sentencepiece");
+  CHECK(
+      identity.key().starts_with(identity.file + " sentencepiece " + identity.plugin->code.dump()));
+  CHECK(TokenizerChoice::beside(catalog, folder.path()).identity(catalog).key() == identity.key());
+}
+
+TEST_CASE("tokenizer choice: a file that is replaced after it was hashed is refused",
+          "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  const auto path = folder.write("tokenizer.json", byte_level_json());
+  TokenizerChoice choice(path.string(), "");
+  const TokenizerIdentity hashed = choice.identity(catalog);
+  folder.write("tokenizer.json", byte_level_json() + "\n");
+  CHECK_THAT(message_of([&] { choice.get(catalog); }, folder.path()),
+             Catch::StartsWith("tokenizer.json: the tokenizer was replaced before it was read"));
+  TokenizerChoice later(path.string(), "");
+  CHECK(later.get(catalog).encode("b", false).size() == 1);
+  CHECK(later.identity(catalog).file != hashed.file);  // of what was read
+  later = TokenizerChoice(path.string(), "");
+  later.set_identity(hashed);
+  CHECK_THROWS_WITH(later.get(catalog), Catch::Contains("run the command again"));
+}
+
+}  // namespace quench::test
