@@ -1,9 +1,10 @@
-// quench adopt MANIFEST --plugin ID: shows that a rebuilt plugin computes what the old build did,
-// so that everything measured and trained with the old one counts again.
+// quench adopt MANIFEST [--plugin ID]...: shows that rebuilt plugins compute what the old builds
+// did, so that everything measured and trained with the old ones counts again.
 //
-// Finds what to adopt by assumption: takes each build of the plugin that the run's files name for
-// the present one and surveys the grid again. Cells that are then done are those that only the
-// rebuild had made pending; trained checkpoints are found again, too.
+// Finds what to adopt by assumption: takes builds that the run's files name for the present ones
+// and surveys the grid again. Cells that are then done are those that only the rebuilds had made
+// pending; trained checkpoints are found again, too. The cells of one plugin among several are
+// those that are lost when its assumption alone is dropped.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -35,19 +36,21 @@ constexpr uint64_t kMaxRunDescription = uint64_t{64} << 20;
 
 struct AdoptOptions {
   ManifestOptions manifest;
-  std::string plugin;
+  std::vector<std::string> plugins;  // ids; none: all that were rebuilt since the last attempt
   std::string reason;
   uint32_t cells = 3;
 };
 
 using nlohmann::json;
 
-// A build of the plugin that the run's files name.
+// A build of a plugin that the run's files name.
 struct Build {
   std::string kind;
+  std::string id;
   json code;
   bool operator==(const Build&) const = default;
 };
+using Builds = std::vector<Build>;
 
 // Names of parts that hold a plugin, with the kind of each.
 const std::map<std::string, std::string> kKindOfPart = {
@@ -56,47 +59,70 @@ const std::map<std::string, std::string> kKindOfPart = {
     {"score", "metric"},        {"stored", "format"}, {"tokenizer", "tokenizer"},
     {"transform", "transform"}};
 
-void add_builds(const json& parts, const std::string& id, std::vector<Build>& out) {
+void add_builds(const json& parts, const std::string& id, Builds& out) {
   for (const auto& [name, part] : parts.items()) {
     if (!part.is_structured()) {
       continue;
     }
     const auto kind = kKindOfPart.find(name);
     if (kind != kKindOfPart.end() && part.value("id", json()) == id && part.contains("code")) {
-      out.push_back({kind->second, part["code"]});
+      out.push_back({kind->second, id, part["code"]});
     }
     add_builds(part, id, out);
   }
 }
 
-// The builds of plugin `id` in the run's records and in its last attempt's list of plugins (a
-// training names them nowhere else), without the present ones.
-std::vector<Build> earlier_builds(const LoadedRun& run, const RunKnowledge& knowledge,
-                                  const Catalog& catalog, const std::string& id) {
-  std::vector<Build> named;
-  for (const auto* records : {&knowledge.records.records, &knowledge.records.superseded}) {
-    for (const Record& record : *records) {
-      if (record.parts.is_object()) {
-        add_builds(record.parts, id, named);
-      }
-    }
-  }
-  const fs::path description = run.folder / "run.json";
-  if (fs::exists(description)) {
-    const json last = parse_json(read_file(description, kMaxRunDescription), description.string());
-    for (const json& plugin : last.value("plugins", json::array())) {
-      if (plugin.value("id", "") == id && plugin.contains("code")) {
-        named.push_back({plugin.value("kind", ""), plugin["code"]});
-      }
-    }
-  }
-  std::vector<Build> out;
+// Leaves of `named` what differs from the present builds, each once.
+Builds earlier(const Builds& named, const Catalog& catalog) {
+  Builds out;
   for (const Build& build : named) {
-    const PluginDescription* now = catalog.find(build.kind, id);
+    const PluginDescription* now = catalog.find(build.kind, build.id);
     if (now != nullptr && now->code != build.code &&
         std::find(out.begin(), out.end(), build) == out.end()) {
       out.push_back(build);
     }
+  }
+  return out;
+}
+
+// The builds in the last attempt's list of plugins; a training names them nowhere else.
+Builds builds_of_last_attempt(const LoadedRun& run) {
+  Builds out;
+  const fs::path description = run.folder / "run.json";
+  if (fs::exists(description)) {
+    const json last = parse_json(read_file(description, kMaxRunDescription), description.string());
+    for (const json& plugin : last.value("plugins", json::array())) {
+      if (plugin.contains("code")) {
+        out.push_back({plugin.value("kind", ""), plugin.value("id", ""), plugin["code"]});
+      }
+    }
+  }
+  return out;
+}
+
+// Builds that are tried together. One plugin was perhaps rebuilt more than once: each of its builds
+// that a record or the last attempt names is tried alone. Of several, those of the last attempt.
+std::vector<Builds> sets_to_try(const LoadedRun& run, const RunKnowledge& knowledge,
+                                const Catalog& catalog, const std::vector<std::string>& ids) {
+  Builds last = builds_of_last_attempt(run);
+  std::erase_if(last, [&](const Build& build) {
+    return !ids.empty() && std::find(ids.begin(), ids.end(), build.id) == ids.end();
+  });
+  if (ids.size() != 1) {
+    return {earlier(last, catalog)};
+  }
+  Builds named;
+  for (const auto* records : {&knowledge.records.records, &knowledge.records.superseded}) {
+    for (const Record& record : *records) {
+      if (record.parts.is_object()) {
+        add_builds(record.parts, ids[0], named);
+      }
+    }
+  }
+  named.insert(named.end(), last.begin(), last.end());
+  std::vector<Builds> out;
+  for (Build& build : earlier(named, catalog)) {
+    out.push_back({std::move(build)});
   }
   return out;
 }
@@ -113,7 +139,7 @@ bool has_values(CellState state) {
   return state == CellState::kDone || state == CellState::kReused;
 }
 
-// Cells that have values only if the assumed build counts as the present one.
+// Cells that have values only if what is assumed holds.
 std::vector<Cell> regained(const LoadedRun& run, RunKnowledge& knowledge,
                            const std::vector<CellState>& before) {
   std::vector<Cell> out;
@@ -225,96 +251,171 @@ bool trains(const std::string& kind) {
   return kind == "model" || kind == "optimizer" || kind == "corpus" || kind == "tokenizer";
 }
 
-struct Proof {
-  json evidence = json::array();
-  size_t cells = 0;
+// A rebuilt plugin: the pair of builds, with the cells that come back by it.
+struct Rebuilt {
+  Equivalence pair;
+  std::vector<Cell> cells;
 };
 
-Proof prove(const LoadedRun& run, std::vector<Cell> cells, const Build& build,
-            RunKnowledge& knowledge, const AdoptOptions& options, Context& context) {
-  // Draws beyond the first are not computed again.
-  std::erase_if(cells,
-                [](const Cell& cell) { return cell.variant.draw > 0 || cell.variant.jitter > 0; });
-  std::shuffle(cells.begin(), cells.end(), std::mt19937(std::random_device()()));
-  cells.resize(std::min<size_t>(cells.size(), options.cells));
+std::vector<Equivalence> pairs_of(const std::vector<Rebuilt>& rebuilt) {
+  std::vector<Equivalence> out;
+  for (const Rebuilt& each : rebuilt) {
+    out.push_back(each.pair);
+  }
+  return out;
+}
+
+// Those of `builds` without which cells would be to do, with these cells. Leaves all of them
+// assumed, or none.
+std::vector<Rebuilt> assume(const Builds& builds, const std::vector<CellState>& before,
+                            const AdoptOptions& options, Context& context) {
+  std::vector<Rebuilt> out;
+  for (const Build& build : builds) {
+    const json present =
+        context.equivalences().canonical_code(context.catalog().require(build.kind, build.id).code);
+    out.push_back({{build.kind, build.id, build.code, present, options.reason, nullptr}, {}});
+  }
+  const auto cells_if = [&](const std::vector<Equivalence>& pairs) {
+    context.assume(pairs);
+    const LoadedRun run = load_run(options.manifest, context);
+    RunKnowledge knowledge(run, context);
+    return regained(run, knowledge, before);
+  };
+  const std::vector<Cell> all = cells_if(pairs_of(out));
+  for (Rebuilt& each : out) {
+    std::set<std::string> kept;
+    if (out.size() > 1) {
+      std::vector<Equivalence> others = pairs_of(out);
+      others.erase(others.begin() + (&each - out.data()));
+      for (const Cell& cell : cells_if(others)) {
+        kept.insert(cell.key);
+      }
+    }
+    std::copy_if(all.begin(), all.end(), std::back_inserter(each.cells),
+                 [&](const Cell& cell) { return !kept.contains(cell.key); });
+  }
+  std::erase_if(out, [](const Rebuilt& each) { return each.cells.empty(); });
+  if (out.empty()) {
+    context.forget_assumed();
+  } else {
+    context.assume(pairs_of(out));
+  }
+  return out;
+}
+
+// Puts into each pair its evidence: cells computed again and trainings, each of them once.
+// Returns the number of cells.
+size_t prove(const LoadedRun& run, std::vector<Rebuilt>& rebuilt, RunKnowledge& knowledge,
+             const AdoptOptions& options, Context& context) {
   const bool json_asked = options.manifest.json;
   Progress progress(json_asked ? Progress::Form::kQuiet : Progress::Form::kText,
                     context.log_levels(json_asked));
-  Proof out;
-  std::set<uint64_t> jobs;
-  for (const Cell& cell : cells) {
-    out.evidence.push_back(compare(run, cell, knowledge, context));
-    ++out.cells;
-    if (trains(build.kind) && jobs.insert(cell.job).second) {
-      if (json trained = train_again(run.experiments[cell.job], context); !trained.is_null()) {
-        out.evidence.push_back(std::move(trained));
+  std::map<std::string, json> computed;  // by key
+  std::map<uint64_t, json> trained;      // by job; null: nothing to train
+  std::mt19937 order{std::random_device()()};
+  for (Rebuilt& each : rebuilt) {
+    // Draws beyond the first are not computed again.
+    std::erase_if(each.cells, [](const Cell& cell) {
+      return cell.variant.draw > 0 || cell.variant.jitter > 0;
+    });
+    std::shuffle(each.cells.begin(), each.cells.end(), order);
+    std::stable_partition(each.cells.begin(), each.cells.end(),
+                          [&](const Cell& cell) { return computed.contains(cell.key); });
+    each.cells.resize(std::min<size_t>(each.cells.size(), options.cells));
+    each.pair.evidence = json::array();
+    std::set<uint64_t> jobs;
+    for (const Cell& cell : each.cells) {
+      if (!computed.contains(cell.key)) {
+        computed[cell.key] = compare(run, cell, knowledge, context);
+      }
+      each.pair.evidence.push_back(computed[cell.key]);
+      if (!trains(each.pair.kind) || !jobs.insert(cell.job).second) {
+        continue;
+      }
+      if (!trained.contains(cell.job)) {
+        trained[cell.job] = train_again(run.experiments[cell.job], context);
+      }
+      if (!trained[cell.job].is_null()) {
+        each.pair.evidence.push_back(trained[cell.job]);
       }
     }
   }
-  return out;
+  return computed.size();
 }
 
 std::string text_of(const json& code) {
   return code.begin()->is_string() ? code.begin()->get<std::string>().substr(0, 12) : code.dump();
 }
 
+void print(const std::vector<Rebuilt>& rebuilt, size_t cells, bool as_json) {
+  if (as_json) {
+    json adopted = json::array();
+    for (const Rebuilt& each : rebuilt) {
+      adopted.push_back({{"kind", each.pair.kind},
+                         {"plugin", each.pair.id},
+                         {"build", each.pair.new_code},
+                         {"counts_as", each.pair.old_code},
+                         {"evidence", each.pair.evidence}});
+    }
+    answer({{"adopted", adopted}, {"cells", cells}});
+    return;
+  }
+  for (const Rebuilt& each : rebuilt) {
+    fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n",
+               each.pair.kind, each.pair.id, text_of(each.pair.new_code),
+               text_of(each.pair.old_code), each.cells.size());
+  }
+}
+
 int adopt(const AdoptOptions& options, Context& context) {
   context.apply_threads();
   std::vector<CellState> states;
-  std::vector<Build> builds;
+  std::vector<Builds> sets;
   {
     const LoadedRun run = load_run(options.manifest, context);
     RunKnowledge knowledge(run, context);
     states = states_of(run, knowledge);
-    builds = earlier_builds(run, knowledge, context.catalog(), options.plugin);
+    sets = sets_to_try(run, knowledge, context.catalog(), options.plugins);
   }
-  for (const Build& build : builds) {
-    // One pair of builds at a time: a plugin that was rebuilt twice is adopted in two steps.
-    const json present = context.equivalences().canonical_code(
-        context.catalog().require(build.kind, options.plugin).code);
-    const Equivalence pair = {build.kind, options.plugin, build.code,
-                              present,    options.reason, nullptr};
-    context.assume(pair);
-    const LoadedRun run = load_run(options.manifest, context);
-    RunKnowledge knowledge(run, context);
-    std::vector<Cell> cells = regained(run, knowledge, states);
-    if (cells.empty()) {
-      context.forget_assumed();
+  for (const Builds& builds : sets) {
+    std::vector<Rebuilt> rebuilt = assume(builds, states, options, context);
+    if (rebuilt.empty()) {
       continue;
     }
-    const Proof proof = prove(run, std::move(cells), build, knowledge, options, context);
-    Equivalence proved = pair;
-    proved.evidence = proof.evidence;
-    Equivalences(context.home()).add(proved);
-    if (options.manifest.json) {
-      answer({{"kind", build.kind},
-              {"plugin", options.plugin},
-              {"build", present},
-              {"counts_as", build.code},
-              {"cells", proof.cells},
-              {"evidence", proof.evidence}});
-    } else {
-      fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n",
-                 build.kind, options.plugin, text_of(present), text_of(build.code), proof.cells);
+    const LoadedRun run = load_run(options.manifest, context);
+    RunKnowledge knowledge(run, context);
+    const size_t cells = prove(run, rebuilt, knowledge, options, context);
+    Equivalences kept(context.home());
+    for (const Rebuilt& each : rebuilt) {
+      kept.add(each.pair);
     }
+    print(rebuilt, cells, options.manifest.json);
     return kExitOk;
   }
+  const std::string builds =
+      options.plugins.empty()
+          ? "other builds of plugins"
+          : fmt::format("another build of {} alone",
+                        printable(fmt::to_string(fmt::join(options.plugins, ", "))));
   throw UsageError(QUENCH_NOT_FOUND,
-                   fmt::format("no cell of the run is to do for another build of {} alone; `quench "
-                               "plan` says why cells are to do",
-                               printable(options.plugin)));
+                   fmt::format("no cell of the run is to do for {}; `quench plan` says why cells "
+                               "are to do",
+                               builds));
 }
 
 }  // namespace
 
 void add_adopt(Verb& verb, Context& context) {
-  verb.examples({"quench adopt m.yaml --plugin gptq --reason \"another compiler\""});
+  verb.examples({"quench adopt m.yaml --reason \"another compiler\"",
+                 "quench adopt m.yaml --plugin gptq --reason \"faster\""});
   auto options = std::make_shared<AdoptOptions>();
   add_manifest_options(verb, context, options->manifest);
-  verb.option("--plugin", options->plugin, "Id of the plugin").required();
+  verb.option("--plugin", options->plugins,
+              "Id of a plugin; repeatable (default: all of another build than in the last attempt)")
+      .placeholder("ID");
   verb.option("--reason", options->reason, "Why it was rebuilt; stored with the evidence")
       .required();
-  verb.option("--cells", options->cells, "Number of random cells to compute again")
+  verb.option("--cells", options->cells, "Number of random cells of each plugin to compute again")
       .between(1, 1000);
   add_thread_option(verb, context);
   add_log_options(verb, context);

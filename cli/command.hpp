@@ -89,9 +89,9 @@ struct Context {
   Catalog& catalog();
   // Builds of plugins that compute the same, as adopted in home().
   Equivalences& equivalences();
-  // From here on this one counts, too, in memory alone. The catalog is another one then: pointers
-  // into the one before are not valid any more.
-  void assume(const Equivalence& equivalence);
+  // From here on these count, too, in memory alone, in place of those assumed before. The catalog
+  // is another one then: pointers into the one before are not valid any more.
+  void assume(const std::vector<Equivalence>& pairs);
   void forget_assumed();
   // What -q, -v and --log-level let through; with `prints_json`, usually warnings and errors alone.
   // Throws UsageError.

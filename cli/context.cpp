@@ -80,9 +80,11 @@ Equivalences& Context::equivalences() {
   return *equivalences_;
 }
 
-void Context::assume(const Equivalence& equivalence) {
+void Context::assume(const std::vector<Equivalence>& pairs) {
   forget_assumed();
-  equivalences().assume(equivalence);
+  for (const Equivalence& pair : pairs) {
+    equivalences().assume(pair);
+  }
 }
 
 void Context::forget_assumed() {

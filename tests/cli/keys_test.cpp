@@ -145,6 +145,30 @@ TEST_CASE("keys: another build of a plugin is another key, and the plan names it
   CHECK(study.counts() == kAllDone);
 }
 
+TEST_CASE("keys: after a rebuild of several plugins all of them are adopted at once",
+          "[cli][keys]") {
+  const Study study;
+  study.put_rebuilt(kQuantizer, "quantizers");
+  study.put_rebuilt("lib/quench/metrics/validation_loss.so", "metrics");
+  CHECK(study.counts() == json{{"to do", 3}});
+  const auto adopt = [&](Workplace::Arguments more) {
+    Workplace::Arguments words = {"adopt",         "m.yaml",
+                                  "--reason",      "another compiler",
+                                  "--plugin-path", study.plugins().string()};
+    words.insert(words.end(), more.begin(), more.end());
+    return study.here.run(words);
+  };
+  const Outcome alone = adopt({"--plugin", "template_metric"});
+  CHECK(alone.code == 2);  // it was not rebuilt
+  const Outcome both = adopt({});
+  INFO(both.err);
+  REQUIRE(both.code == 0);
+  CHECK_THAT(both.out, Catch::Contains("metric validation_loss: ") &&
+                           Catch::Contains("quantizer template_quantizer: "));
+  CHECK(study.counts() == kAllDone);
+  CHECK(adopt({}).code == 2);  // nothing is left to adopt
+}
+
 TEST_CASE("keys: a plugin without a build id goes by its bytes", "[cli][keys]") {
   const Study study;
   const auto without_id = [](const std::string& behind) {
