@@ -10,16 +10,11 @@
 # "SKIPPED: why"; `dev` counts those and prints the reasons.
 include(Catch)
 set(quench_skip_code 77)
-set(quench_test_options "") # tests are compiled far more often than they loop
-if(CMAKE_BUILD_TYPE STREQUAL "Release")
-  set(quench_test_options -O1)
-endif()
 
 function(add_test_suite name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE quench_test_main quench_test_support quench_warnings ${arg_LINK})
-  target_compile_options(${name} PRIVATE ${quench_test_options})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "/.*" "" folder "${folder}")
