@@ -57,6 +57,9 @@ template <typename T>
 T or_zero(const std::optional<T>& value) {
   return value.value_or(T{});
 }
+inline long long or_zero(const nlohmann::json& value) {
+  return value.is_null() ? 0 : value.get<long long>();
+}
 
 // Words as an error lists them; what they stand for is of no interest there.
 inline const std::string& word_of(const std::string& word) {
