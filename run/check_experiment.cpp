@@ -7,6 +7,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/export_weights.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
@@ -277,7 +278,7 @@ void check_corpus(Catalog& catalog, const Experiment& experiment, const CorpusUs
 void check_texts(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                  bool planned, Checks& checks) {
   for (const auto& [name, why] : experiment.absent) {
-    if (!planned || !name.starts_with("hf://")) {
+    if (!planned || !is_hub_spec(name)) {
       checks.attempt("", [&, &reason = why] { fail(QUENCH_NOT_FOUND, "{}", reason); });
     }
   }
@@ -360,7 +361,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();
   for (size_t i = 0; i < experiment.checkpoints.size(); ++i) {
     const CheckpointCell& cell = experiment.checkpoints[i];
-    if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0 &&
+    if (experiment.training == nullptr && !is_hub_spec(cell.location) &&
         (!experiment.is_share || read.contains(i))) {
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }

@@ -52,7 +52,6 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec,
                            const std::filesystem::path& relative_to, RevisionNames& names,
                            Problems& problems);
 
-bool is_hub_model(const std::string& model);
 // "; did you mean hf://org/name?" for a path in the form org/name, else "".
 std::string hub_hint(const std::string& path);
 

@@ -113,7 +113,7 @@ class ManifestResolver {
     }
     fs::path path;
     plugins_.attempt(entry.place, [&] {
-      if (is_hub_model(entry.value)) {
+      if (is_hub_spec(entry.value)) {
         const auto found = find_in_cache(entry.value, hub_, out_.absent);
         path = found ? found->folder : fs::path();
       } else {

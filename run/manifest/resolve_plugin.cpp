@@ -25,7 +25,7 @@ void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
       continue;
     }
     const std::string text = value->get<std::string>();
-    if (text.rfind("hf://", 0) == 0) {
+    if (is_hub_spec(text)) {
       if (const auto found = find_in_cache(text, hub, absent)) {
         *value = (found->file.empty() ? found->folder : found->folder / found->file).string();
       }
