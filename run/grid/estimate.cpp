@@ -11,6 +11,8 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
+#include "run/grid/watched_files.hpp"
 
 namespace quench {
 
@@ -163,21 +165,6 @@ void Rates::save() const {
 
 namespace {
 
-// Bytes of the files that a corpus names.
-uint64_t corpus_bytes(const CorpusUse& use) {
-  uint64_t bytes = 0;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    const auto value = use.parameters.find(schema.name);
-    if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
-        value->is_string()) {
-      std::error_code error;
-      const uint64_t size = fs::file_size(value->get<std::string>(), error);
-      bytes += error ? 0 : size;
-    }
-  }
-  return bytes;
-}
-
 class Estimator {
  public:
   Estimator(const std::vector<Experiment>& experiments, Identities& identities, const Rates& rates,
@@ -222,7 +209,7 @@ class Estimator {
     const MetricCell& metric = experiment.metrics[cell.metric];
     uint64_t guess = 0;
     for (const auto& [name, use] : metric.corpora) {
-      guess += corpus_bytes(use) / kBytesPerToken;
+      guess += bytes_of(corpus_files(use)) / kBytesPerToken;
     }
     add(out, parts ? metric_work(*parts) : nlohmann::json(), "metric " + metric.plugin->id,
         parameters, guess, kForwardFlops);

@@ -1,6 +1,7 @@
 #include "run/manifest/resolve_plugin.hpp"
 
 #include "core/error.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/parameters.hpp"
 #include "run/manifest/item_keys.hpp"
@@ -103,13 +104,8 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
 
 bool PluginResolver::await_files(const CorpusUse& use) {
   bool any = false;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    const auto value = use.parameters.find(schema.name);
-    if (schema.type != QUENCH_PARAMETER_PATH || value == use.parameters.end() ||
-        !value->is_string() || value->get_ref<const std::string&>().empty()) {
-      continue;
-    }
-    const auto path = value->get<std::string>();
+  for (const fs::path& file : corpus_files(use)) {
+    const std::string path = file.string();
     std::error_code error;
     if (!absent_.contains(path) && !fs::exists(path, error)) {
       absent_[path] = fmt::format("corpus {}: {} does not exist", printable(use.name), path);
