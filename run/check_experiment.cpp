@@ -416,7 +416,7 @@ std::map<std::string, TokenizerChoice> tokenizers_of(Catalog& catalog, const Exp
                                                      const HubEnvironment& hub) {
   std::map<std::string, TokenizerChoice> out;
   for (const CheckpointCell& cell : experiment.checkpoints) {
-    const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
+    const std::string& named = tokenizer_named(experiment, cell);
     const std::string& name = named.empty() ? cell.model : named;
     if (out.contains(name)) {
       continue;

@@ -233,8 +233,7 @@ std::string absence_of(const Experiment& experiment, const Cell& cell) {
   }
   const CheckpointCell& checkpoint =
       experiment.checkpoints[experiment.weights[cell.weights].checkpoint];
-  const std::string& tokenizer =
-      checkpoint.tokenizer.empty() ? experiment.tokenizer : checkpoint.tokenizer;
+  const std::string& tokenizer = tokenizer_named(experiment, checkpoint);
   if (const auto found = experiment.absent.find(tokenizer); found != experiment.absent.end()) {
     return found->second;
   }
