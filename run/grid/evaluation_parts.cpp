@@ -221,7 +221,7 @@ class Parts {
       // Measured as the format's file holds it.
       out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object());
     }
-    if (const std::optional<TransformUse>& transform = what_.quantizer->transform) {
+    if (const std::optional<PluginUse>& transform = what_.quantizer->transform) {
       out_["transform"] = plugin(*transform->plugin, transform->parameters);
     }
     if (!what_.quantizer->calibration) {

@@ -28,6 +28,12 @@ std::string hub_hint(const std::string& path) {
   return in_form ? fmt::format("; did you mean hf://{}?", path) : "";
 }
 
+std::string config_text(const std::string& config, const fs::path& relative_to) {
+  constexpr size_t kMaxConfigBytes = 16u << 20;
+  return config.empty() || config[0] == '{' ? config
+                                            : read_file(relative_to / config, kMaxConfigBytes);
+}
+
 const std::vector<std::string>& RevisionNames::of(const std::string& model,
                                                   const fs::path& folder) {
   const std::string key = is_hub_spec(model) ? model : folder.string();
@@ -130,14 +136,9 @@ class BranchFinder {
     problems_.add(place, where_ + ": " + message);
   }
 
-  // Reads the text of a config.json that the manifest names or contains.
   void read_config() {
-    config_ = spec_.config.value;
-    if (config_.empty() || config_[0] == '{') {
-      return;
-    }
     try {
-      config_ = read_file(relative_to_ / spec_.config.value, kMaxConfigBytes);
+      config_ = config_text(spec_.config.value, relative_to_);
     } catch (const Error& error) {
       add(spec_.config.place, fmt::format("config: {}", error.what()));
     }
@@ -217,7 +218,7 @@ class BranchFinder {
   std::vector<Found> listed() {
     if (spec_.revisions.empty()) {
       return is_hub_spec(spec_.model.value) ? std::vector{named("", spec_.model.place)}
-                                             : whole_folder();
+                                            : whole_folder();
     }
     if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
       return {};
@@ -268,8 +269,8 @@ class BranchFinder {
 
   std::string none() const {
     return is_hub_spec(spec_.model.value) ? "none in the cache; get them with: quench fetch " +
-                                                 printable(spec_.place.file, 400)
-                                           : "none";
+                                                printable(spec_.place.file, 400)
+                                          : "none";
   }
 
   // The number that a range of `match` constrains, or nothing.
@@ -383,8 +384,6 @@ class BranchFinder {
       }
     }
   }
-
-  static constexpr size_t kMaxConfigBytes = 16u << 20;
 
   const ManifestBranch& spec_;
   const fs::path& relative_to_;

@@ -38,7 +38,7 @@ std::string cell_label(const PluginDescription& plugin, const nlohmann::json& pa
                        const std::vector<std::string>& shown = {});
 
 // "gptq bits=3 + smoothquant alpha=0.8".
-std::string with_transform(const std::string& label, const TransformUse& transform);
+std::string with_transform(const std::string& label, const PluginUse& transform);
 
 // The schema of parameter `name`, or of the first parameter of a type; nullptr if there is none.
 const ParameterSchema* find_parameter(const PluginDescription& plugin, const std::string& name);

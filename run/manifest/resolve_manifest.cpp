@@ -259,27 +259,12 @@ class ManifestResolver {
     return id.empty() ? nullptr : plugins_.find("format", id, place);
   }
 
-  std::optional<TransformUse> transform_of(const ManifestItem& item) {
-    const auto& [id, place, written] = item.transform;
-    const PluginDescription* plugin = plugins_.find("transform", id, place);
-    if (plugin == nullptr) {
-      return std::nullopt;
-    }
-    const nlohmann::json given =
-        written.is_mapping() ? yaml_to_json(written) : nlohmann::json::object();
-    auto parameters = plugins_.complete(*plugin, given, written, place);
-    if (!parameters) {
-      return std::nullopt;
-    }
-    return TransformUse{plugin, std::move(*parameters)};
-  }
-
   void resolve_quantizer(const ManifestItem& item, NamedData& data) {
     const PluginDescription* plugin = plugins_.find("quantizer", item.id, item.place);
     const std::optional<Calibration> calibration = data.calibration(item);
     const Replicates replicates = replicates_of(item);
     const PluginDescription* format = export_of(item);
-    const std::optional<TransformUse> transform = transform_of(item);
+    const std::optional<PluginUse> transform = plugins_.resolve("transform", item.transform);
     if (plugin == nullptr) {
       return;
     }

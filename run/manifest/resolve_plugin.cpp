@@ -102,6 +102,19 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
   return out;
 }
 
+std::optional<PluginUse> PluginResolver::resolve(const std::string& kind,
+                                                 const ManifestPlugin& entry) {
+  const PluginDescription* plugin = find(kind, entry.id, entry.place);
+  if (plugin == nullptr) {
+    return std::nullopt;
+  }
+  const YamlNode& written = entry.parameters;
+  auto parameters =
+      complete(*plugin, written.is_mapping() ? yaml_to_json(written) : nlohmann::json::object(),
+               written, entry.place);
+  return parameters ? std::optional(PluginUse{plugin, std::move(*parameters)}) : std::nullopt;
+}
+
 bool PluginResolver::await_files(const CorpusUse& use) {
   bool any = false;
   for (const fs::path& file : corpus_files(use)) {
