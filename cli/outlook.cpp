@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "run/check_experiment.hpp"
+#include "run/check_text.hpp"
 #include "run/grid/estimate.hpp"
 #include "run/grid/training_cost.hpp"
 

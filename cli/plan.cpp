@@ -19,6 +19,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
+#include "run/check_text.hpp"
 #include "run/grid/expected_run.hpp"
 #include "run/grid/pass_peaks.hpp"
 #include "run/grid/training_cost.hpp"

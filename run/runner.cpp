@@ -13,6 +13,7 @@
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
+#include "run/check_text.hpp"
 #include "run/run_state.hpp"
 #include "run/train_job.hpp"
 #include "run/weights_run.hpp"
