@@ -62,9 +62,9 @@ int64_t context_of(const std::string& model, const std::vector<std::string>& nam
                    Context& context) {
   const std::vector<std::string> found = guess_revisions(names).matching;
   const std::string last = found.empty() ? "" : found.back();
-  const std::string checkpoint = last.empty()          ? model
+  const std::string checkpoint = last.empty()         ? model
                                  : is_hub_spec(model) ? model + "@" + last
-                                                       : (fs::path(model) / last).string();
+                                                      : (fs::path(model) / last).string();
   Experiment one;
   one.dtype = kFloat32;
   try {
