@@ -264,7 +264,7 @@ int adopt(const AdoptOptions& options, Context& context) {
   std::vector<Build> builds;
   {
     const LoadedRun run = load_run(options.manifest, context);
-    RunKnowledge knowledge(run, context);
+    RunKnowledge knowledge = knowledge_of(run, context);
     states = states_of(run, knowledge);
     builds = earlier_builds(run, knowledge, context.catalog(), options.plugin);
   }
@@ -276,7 +276,7 @@ int adopt(const AdoptOptions& options, Context& context) {
                               present,    options.reason, nullptr};
     context.assume(pair);
     const LoadedRun run = load_run(options.manifest, context);
-    RunKnowledge knowledge(run, context);
+    RunKnowledge knowledge = knowledge_of(run, context);
     std::vector<Cell> cells = regained(run, knowledge, states);
     if (cells.empty()) {
       context.forget_assumed();

@@ -77,7 +77,7 @@ Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context&
       memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
     }
   });
-  RunKnowledge knowledge(run, context);
+  RunKnowledge knowledge = knowledge_of(run, context);
   const Rates rates(context.home());
   std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
                                    {/*fresh=*/false, options.retry_failed});

@@ -352,7 +352,7 @@ int plan(const PlanOptions& options, Context& context) {
   as_usage([&] {
     check_planned(context.catalog(), run.experiments, context.hub(), Fingerprints(context.home()));
   });
-  RunKnowledge knowledge(run, context);
+  RunKnowledge knowledge = knowledge_of(run, context);
   const Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cli/answer.hpp"
-#include "cli/current_texts.hpp"
 #include "cli/duration.hpp"
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_commits.hpp"
@@ -22,6 +21,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
+#include "run/grid/current_texts.hpp"
 #include "run/grid/expected_run.hpp"
 #include "run/runner.hpp"
 
@@ -147,15 +147,16 @@ int run(const RunOptions& options, Context& context) {
   if (!brings) {  // else each revision is claimed while it is needed
     claim_checkpoints(loaded, context, claim);
   }
-  RunKnowledge knowledge(loaded, context);
+  RunKnowledge knowledge = knowledge_of(loaded, context);
   Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
              {options.fresh, options.retry == "failed"});
   const ExpectedRun expected =
       expected_run(loaded.experiments, cells, knowledge.identities, rates, context.home());
-  nlohmann::json texts = current_texts(loaded, knowledge);
-  if (const std::string line = other_text_warning(loaded, knowledge.records, texts);
+  nlohmann::json texts = current_texts(loaded.experiments, knowledge);
+  if (const std::string line =
+          other_text_warning(loaded.experiments, loaded.folder, knowledge.records, texts);
       !line.empty()) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
   }

@@ -116,8 +116,7 @@ std::vector<Record> Attempt::run() {
   runner.hub = context_.hub();
   runner.home = context_.home();
   const std::vector<DeathNote> notes = read_death_notes(run_.folder);
-  runner.memory.emplace(RunMemory{knowledge_.identities, knowledge_.finished, knowledge_.store,
-                                  fs::absolute(run_.folder).lexically_normal().string()});
+  runner.knowledge = &knowledge_;
   runner.places = folder_places(run_.folder);
   runner.manifest = run_.manifest.text;
   runner.supply = supply_;
