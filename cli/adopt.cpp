@@ -237,9 +237,7 @@ Proof prove(const LoadedRun& run, std::vector<Cell> cells, const Build& build,
                 [](const Cell& cell) { return cell.variant.draw > 0 || cell.variant.jitter > 0; });
   std::shuffle(cells.begin(), cells.end(), std::mt19937(std::random_device()()));
   cells.resize(std::min<size_t>(cells.size(), options.cells));
-  const bool json_asked = options.manifest.json;
-  Progress progress(json_asked ? Progress::Form::kQuiet : Progress::Form::kText,
-                    context.log_levels(json_asked));
+  const Progress progress(context, options.manifest.json);
   Proof out;
   std::set<uint64_t> jobs;
   for (const Cell& cell : cells) {

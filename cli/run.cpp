@@ -93,10 +93,7 @@ LoadedRun load_and_fetch(const RunOptions& options, Context& context, HubSession
   if (wanted.empty()) {
     return run;
   }
-  Progress progress(options.progress == "json" ? Progress::Form::kJson
-                    : options.manifest.json    ? Progress::Form::kQuiet
-                                               : Progress::Form::kText,
-                    context.log_levels(options.manifest.json));
+  Progress progress(context, options.manifest.json, options.progress);
   session.fetch(session.plan(wanted), progress);
   progress.clear();
   // What the cache has may be less than all revisions; a share must be cut from all of them.
@@ -114,7 +111,7 @@ void claim_checkpoints(const LoadedRun& run, const Context& context, HubClaim& c
 }
 
 // There are more shares than pieces of work.
-int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
+int report_empty_share(const RunOptions& options, const LoadedRun& run) {
   if (options.manifest.json) {
     answer_run(run, {}, {});
   } else {
@@ -140,7 +137,7 @@ int run(const RunOptions& options, Context& context) {
     std::fflush(results());
   }
   if (loaded.experiments.empty()) {
-    return tell_of_empty_share(options, loaded);
+    return report_empty_share(options, loaded);
   }
   const bool brings = session && loaded.manifest.storage;
   HubClaim claim;
