@@ -158,7 +158,7 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
     const size_t before = problems.size();
     out = read_schedule(reader, steps);
     if (problems.size() == before && out.peak == 0) {
-      problems.add(node.place, where + ": peak = 0, expected more");
+      problems.add(node.place, where + ": peak = 0, wanted more");
     }
   }
   out.steps = steps;
