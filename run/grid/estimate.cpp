@@ -24,7 +24,7 @@ constexpr uint64_t kMaxRatesBytes = 16u << 20;
 constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers besides the model
 constexpr uint64_t kProgramBytes = 140u << 20;  // of these, what is there when a pass begins
 constexpr double kNewSampleWeight = 0.3;        // weight of a new rate against the earlier ones
-constexpr uint64_t kTokensPerDocument = 512;    // if nobody has counted
+constexpr uint64_t kTokensPerDocument = 512;    // unless they were counted
 constexpr uint64_t kBytesPerToken = 4;
 
 std::string hash_of(const nlohmann::json& work) {

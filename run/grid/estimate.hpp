@@ -33,7 +33,7 @@ inline constexpr double kGramFlops = 1.2;
 // Ids of a text that is not here; the study's held-out text has about as many.
 inline constexpr uint64_t kTokensOfUnknownText = 600'000;
 
-// Ids that a quantizer observes if nobody has counted them: documents of 512, and, where pads
+// Ids that a quantizer observes unless they were counted: documents of 512, and, where pads
 // count, as many as the longest of each batch has (of lengths whose logarithms are normal with a
 // deviation of 1, as those of web pages nearly are).
 uint64_t calibration_tokens(const Calibration& calibration);

@@ -277,7 +277,7 @@ std::optional<nlohmann::json> evaluation_parts(Identities& identities, const Eva
     if (measure) {
       throw;
     }
-    missing = current_error().what();  // whoever measures it will report the error
+    missing = current_error().what();  // reported when it is measured
   }
   return std::nullopt;
 }

@@ -188,7 +188,7 @@ std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& c
     identity.times = times_of(files);
     return keep(cell, std::move(identity));
   } catch (const std::exception&) {
-    return std::nullopt;  // whoever opens it will report the error
+    return std::nullopt;  // reported when it is opened
   }
 }
 
@@ -292,7 +292,7 @@ std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
   try {
     return spend(bytes_of(files)) ? std::optional(measured_corpus(use)) : std::nullopt;
   } catch (const std::exception&) {
-    return std::nullopt;  // whoever reads it will report the error
+    return std::nullopt;  // reported when it is read
   }
 }
 

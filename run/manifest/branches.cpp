@@ -408,7 +408,7 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec, const fs::path& rela
     place_on_axes(branch, problems);
     annotate_learning_rate(branch, relative_to, problems);
   }
-  return plant(std::move(found), spec, problems);
+  return build_branch_tree(std::move(found), spec, problems);
 }
 
 }  // namespace quench

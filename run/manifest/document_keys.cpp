@@ -170,8 +170,8 @@ const Fields<Manifest>& document_keys() {
   return kDocument;
 }
 
-const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
-  static const std::vector<std::pair<std::string, std::string>> kHomes = {
+const std::vector<std::pair<std::string, std::string>>& sections_of_keys() {
+  static const std::vector<std::pair<std::string, std::string>> kSections = {
       {"model", "under `checkpoints`"},
       {"tokenizer", "under `checkpoints`"},
       {"revisions", "under `checkpoints`"},
@@ -192,7 +192,7 @@ const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
       {"sequences", "under a name in `calibration`"},
       {"length", "under a name in `calibration`"},
       {"packing", "under a name in `calibration`"}};
-  return kHomes;
+  return kSections;
 }
 
 }  // namespace quench
