@@ -2,10 +2,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/new_file.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/hub/hub_spec.hpp"
@@ -74,6 +76,25 @@ int64_t context_of(const std::string& model, const std::vector<std::string>& nam
   }
   const DescribedModels described = describe_models(context.catalog(), one, context.hub());
   return described.models.empty() ? 0 : described.models.front().model.info().max_positions;
+}
+
+// Writes a file that is never replaced, because it may have been edited by hand.
+void write_new_file(const std::filesystem::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");
+  if (file == nullptr && errno == EEXIST) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; name another file with -o", path.string());
+  }
+  if (file == nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(),
+         std::strerror(errno));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) {
+    const std::string why = std::strerror(errno);
+    std::filesystem::remove(path);
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(), why);
+  }
 }
 
 int init(const InitOptions& options, Context& context) {

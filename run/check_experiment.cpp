@@ -80,6 +80,27 @@ void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedMo
   }
 }
 
+// Checks from the shapes of the models: patterns of modules that match none (module_rules.hpp),
+// files that their format cannot hold. Loads plugins if there is something to ask.
+void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                  QuantizerInstances& quantizers) {
+  const bool worth_asking = std::any_of(
+      experiment.quantizers.begin(), experiment.quantizers.end(),
+      [](const QuantizerCell& cell) { return cell.store_as != nullptr || may_have_rules(cell); });
+  if (!worth_asking) {
+    return;
+  }
+  Checks checks;
+  const DescribedModels described = describe_models(catalog, experiment, hub);
+  checks.attempt("", [&] { check_modules(experiment, described, quantizers); });
+  for (const QuantizerCell& cell : experiment.quantizers) {
+    for (size_t m = 0; cell.store_as != nullptr && m < described.models.size(); ++m) {
+      checks.attempt(cell.where, [&] { check_export(catalog, cell, described.models[m]); });
+    }
+  }
+  checks.throw_if_any();
+}
+
 // Opens the corpus as a run does; `plan` does not hash what the hub's cache has of it.
 void check_corpus(Catalog& catalog, const Experiment& experiment, const CorpusUse& use,
                   const HubEnvironment& hub, bool planned) {
@@ -158,25 +179,6 @@ bool looks_alike(const Experiment& a, const Experiment& b) {
 }
 
 }  // namespace
-
-void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                  QuantizerInstances& quantizers) {
-  const bool worth_asking = std::any_of(
-      experiment.quantizers.begin(), experiment.quantizers.end(),
-      [](const QuantizerCell& cell) { return cell.store_as != nullptr || may_have_rules(cell); });
-  if (!worth_asking) {
-    return;
-  }
-  Checks checks;
-  const DescribedModels described = describe_models(catalog, experiment, hub);
-  checks.attempt("", [&] { check_modules(experiment, described, quantizers); });
-  for (const QuantizerCell& cell : experiment.quantizers) {
-    for (size_t m = 0; cell.store_as != nullptr && m < described.models.size(); ++m) {
-      checks.attempt(cell.where, [&] { check_export(catalog, cell, described.models[m]); });
-    }
-  }
-  checks.throw_if_any();
-}
 
 void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory) {

@@ -24,10 +24,4 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
 void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory);
 
-// The checks from the shapes of the models: patterns of modules that match
-// none (module_rules.hpp), files that their format cannot hold. Loads plugins if there is something
-// to ask. Throws likewise.
-void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                  QuantizerInstances& quantizers);
-
 }  // namespace quench

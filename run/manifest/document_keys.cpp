@@ -4,7 +4,7 @@
 #include "run/manifest/manifest_data.hpp"
 #include "run/manifest/manifest_items.hpp"
 #include "run/manifest/requirements.hpp"
-#include "run/manifest/section_schemas.hpp"
+#include "run/manifest/sweep.hpp"
 
 namespace quench {
 
