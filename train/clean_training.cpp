@@ -7,7 +7,6 @@
 namespace quench {
 
 namespace fs = std::filesystem;
-using nlohmann::json;
 
 namespace {
 
@@ -18,7 +17,7 @@ struct Tally {
   uint64_t removed = 0;
   uint64_t removed_bytes = 0;
 
-  json as_json() const {
+  nlohmann::json as_json() const {
     return {{"count", count},
             {"bytes", bytes},
             {"used", used},
@@ -37,7 +36,7 @@ void remove_entry(const TrainedEntry& entry) {
 
 }  // namespace
 
-json clean_training(const fs::path& home, const CleanTraining& request) {
+nlohmann::json clean_training(const fs::path& home, const CleanTraining& request) {
   const TrainingInventory inventory =
       training_inventory(home, request.runs, request.now, request.age);
   if (inventory.entries.empty() && inventory.leftover.empty()) {
