@@ -54,13 +54,16 @@ uint64_t model_memory(uint64_t parameters, uint64_t element_bytes, bool quantize
   return parameters * element_bytes * (quantized ? 2 : 1) + kLibraryBytes;
 }
 
+namespace {
+
+// The work of measuring and of quantizing, for Rates: the parts of the key that do not name the
+// weights.
 nlohmann::json metric_work(const nlohmann::json& parts) {
-  nlohmann::json out = {{"metric", parts.at("metric").at("id")},
-                        {"params", parts.at("metric").at("params")},
-                        {"corpora", parts.at("metric").at("corpora")},
-                        {"tokenizer", parts.at("tokenizer")},
-                        {"dtype", parts.at("environment").at("dtype")}};
-  return out;
+  return {{"metric", parts.at("metric").at("id")},
+          {"params", parts.at("metric").at("params")},
+          {"corpora", parts.at("metric").at("corpora")},
+          {"tokenizer", parts.at("tokenizer")},
+          {"dtype", parts.at("environment").at("dtype")}};
 }
 
 nlohmann::json quantizer_work(const nlohmann::json& parts) {
@@ -76,6 +79,8 @@ nlohmann::json quantizer_work(const nlohmann::json& parts) {
   }
   return out;
 }
+
+}  // namespace
 
 Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
   try {

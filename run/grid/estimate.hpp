@@ -82,11 +82,6 @@ class Rates {
   std::map<std::string, double> rates_;  // by plugin
 };
 
-// Identifies the work of quantizing and of measuring for Rates: the parts of the key that do not
-// name the weights.
-nlohmann::json metric_work(const nlohmann::json& parts);
-nlohmann::json quantizer_work(const nlohmann::json& parts);
-
 // Cost of the cells to do, summed. Counts quantizing and reading the weights once for all metrics
 // that share them.
 struct PlanCost {
