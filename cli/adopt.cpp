@@ -278,7 +278,7 @@ std::vector<Rebuilt> assume(const Builds& builds, const std::vector<CellState>& 
   const auto cells_if = [&](const std::vector<Equivalence>& pairs) {
     context.assume(pairs);
     const LoadedRun run = load_run(options.manifest, context);
-    RunKnowledge knowledge(run, context);
+    RunKnowledge knowledge = knowledge_of(run, context);
     return regained(run, knowledge, before);
   };
   const std::vector<Cell> all = cells_if(pairs_of(out));
@@ -291,8 +291,10 @@ std::vector<Rebuilt> assume(const Builds& builds, const std::vector<CellState>& 
         kept.insert(cell.key);
       }
     }
-    std::copy_if(all.begin(), all.end(), std::back_inserter(each.cells),
-                 [&](const Cell& cell) { return !kept.contains(cell.key); });
+    // Draws beyond the first are not computed again.
+    std::copy_if(all.begin(), all.end(), std::back_inserter(each.cells), [&](const Cell& cell) {
+      return cell.variant.draw == 0 && cell.variant.jitter == 0 && !kept.contains(cell.key);
+    });
   }
   std::erase_if(out, [](const Rebuilt& each) { return each.cells.empty(); });
   if (out.empty()) {
@@ -307,17 +309,11 @@ std::vector<Rebuilt> assume(const Builds& builds, const std::vector<CellState>& 
 // Returns the number of cells.
 size_t prove(const LoadedRun& run, std::vector<Rebuilt>& rebuilt, RunKnowledge& knowledge,
              const AdoptOptions& options, Context& context) {
-  const bool json_asked = options.manifest.json;
-  Progress progress(json_asked ? Progress::Form::kQuiet : Progress::Form::kText,
-                    context.log_levels(json_asked));
+  const Progress progress(context, options.manifest.json);
   std::map<std::string, json> computed;  // by key
   std::map<uint64_t, json> trained;      // by job; null: nothing to train
   std::mt19937 order{std::random_device()()};
   for (Rebuilt& each : rebuilt) {
-    // Draws beyond the first are not computed again.
-    std::erase_if(each.cells, [](const Cell& cell) {
-      return cell.variant.draw > 0 || cell.variant.jitter > 0;
-    });
     std::shuffle(each.cells.begin(), each.cells.end(), order);
     std::stable_partition(each.cells.begin(), each.cells.end(),
                           [&](const Cell& cell) { return computed.contains(cell.key); });
@@ -373,7 +369,7 @@ int adopt(const AdoptOptions& options, Context& context) {
   std::vector<Builds> sets;
   {
     const LoadedRun run = load_run(options.manifest, context);
-    RunKnowledge knowledge(run, context);
+    RunKnowledge knowledge = knowledge_of(run, context);
     states = states_of(run, knowledge);
     sets = sets_to_try(run, knowledge, context.catalog(), options.plugins);
   }
@@ -383,7 +379,7 @@ int adopt(const AdoptOptions& options, Context& context) {
       continue;
     }
     const LoadedRun run = load_run(options.manifest, context);
-    RunKnowledge knowledge(run, context);
+    RunKnowledge knowledge = knowledge_of(run, context);
     const size_t cells = prove(run, rebuilt, knowledge, options, context);
     Equivalences kept(context.home());
     for (const Rebuilt& each : rebuilt) {
@@ -396,7 +392,7 @@ int adopt(const AdoptOptions& options, Context& context) {
       options.plugins.empty()
           ? "other builds of plugins"
           : fmt::format("another build of {} alone",
-                        printable(fmt::to_string(fmt::join(options.plugins, ", "))));
+                        printable(fmt::format("{}", fmt::join(options.plugins, ", "))));
   throw UsageError(QUENCH_NOT_FOUND,
                    fmt::format("no cell of the run is to do for {}; `quench plan` says why cells "
                                "are to do",

@@ -148,8 +148,7 @@ int average(const AverageArguments& options, Context& context) {
   context.apply_threads();
   HubClaim claim;
   const Job job = as_usage([&] { return make_job(options, context, claim); });
-  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
-                    context.log_levels(options.json));
+  Progress progress(context, options.json);
   KeepOptions keep;
   keep.dtype = job.dtype;
   keep.threads = HostServices::instance().threads();

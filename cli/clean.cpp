@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/answer.hpp"
-#include "cli/clean_training.hpp"
 #include "cli/command.hpp"
 #include "core/parse_number.hpp"
 #include "core/store/home_inventory.hpp"
+#include "train/clean_training.hpp"
 
 namespace quench {
 
@@ -122,6 +122,34 @@ void require_mark(const fs::path& home) {
                                  "removed; if only quench uses it, create that file there",
                                  home.string(), kHomeMark));
   }
+}
+
+std::string tell(const nlohmann::json& tally, const char* what, const char* of_which) {
+  return fmt::format("{} {}, {:.1f} MB, {} {}", tally.at("count").get<uint64_t>(), what,
+                     static_cast<double>(tally.at("bytes").get<uint64_t>()) / 1e6,
+                     tally.at("used").get<uint64_t>(), of_which);
+}
+
+// What clean_training() did, on one line.
+std::string describe_clean_training(const nlohmann::json& outcome, bool dry_run) {
+  const nlohmann::json& checkpoints = outcome.at("checkpoints");
+  const nlohmann::json& optimizers = outcome.at("optimizer_states");
+  std::string out = "training: " + tell(checkpoints, "checkpoints", "used by runs") + "; " +
+                    tell(optimizers, "optimizer states", "of these");
+  const auto number = [](const nlohmann::json& tally, const char* key) {
+    return tally.at(key).get<uint64_t>();
+  };
+  const uint64_t removed = number(checkpoints, "removed") + number(optimizers, "removed");
+  const uint64_t leftovers = outcome.at("leftovers").get<uint64_t>();
+  if (removed + leftovers > 0) {
+    out += fmt::format("; {} {} and {}, {:.1f} MB", dry_run ? "would remove" : "removed",
+                       number(checkpoints, "removed"), number(optimizers, "removed"),
+                       static_cast<double>(number(checkpoints, "removed_bytes") +
+                                           number(optimizers, "removed_bytes")) /
+                           1e6);
+    out += leftovers == 0 ? "" : fmt::format(", and {} leftovers", leftovers);
+  }
+  return out;
 }
 
 int clean(const CleanOptions& options, const Context& context) {

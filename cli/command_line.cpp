@@ -295,7 +295,7 @@ std::string unexpected_word(const CLI::App& verb) {
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
-// The parser's complaint as one line that points to --help. What nobody expects comes before what
+// The parser's complaint as one line that points to --help. What is not expected comes before what
 // is missing: it is often the same thing under another name.
 std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();

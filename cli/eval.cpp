@@ -47,9 +47,7 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
 // Shows the steps of the one experiment.
 class EvalStatus final : public RunStatus {
  public:
-  EvalStatus(bool quiet, Context& context)
-      : progress_(quiet ? Progress::Form::kQuiet : Progress::Form::kText,
-                  context.log_levels(quiet)) {}
+  EvalStatus(bool prints_json, const Context& context) : progress_(context, prints_json) {}
 
   void begin() override { started = true; }
   void step(const std::string& what, uint64_t, uint64_t) override { progress_.step(what); }
@@ -60,8 +58,8 @@ class EvalStatus final : public RunStatus {
   Progress progress_;
 };
 
-std::vector<Record> measure(const Experiment& experiment, bool quiet, Context& context) {
-  EvalStatus status(quiet, context);
+std::vector<Record> measure(const Experiment& experiment, bool prints_json, Context& context) {
+  EvalStatus status(prints_json, context);
   RunnerOptions runner;
   runner.hub = context.hub();
   runner.home = context.home();

@@ -70,8 +70,7 @@ void answer_plan(const FetchPlan& plan) {
 
 int fetch_verb(const FetchVerbOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
-  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
-                    context.log_levels(options.json));
+  Progress progress(context, options.json);
   HubSession session(context);
   const FetchPlan plan = session.plan(options.source, options.sets, options.job);
   progress.clear();

@@ -20,7 +20,7 @@ HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
                                         parse_hub_spec(cell.location));
       out[repository.folder()].insert(commit);
     } catch (const Error&) {
-      continue;  // whoever opens it will report the error
+      continue;  // reported when it is opened
     }
   }
   return out;

@@ -8,7 +8,7 @@
 #include "cli/report_in_python.hpp"
 #include "core/hub/fetch/listing.hpp"
 #include "core/plugin/host_services.hpp"
-#include "run/check_experiment.hpp"
+#include "run/grid/grid.hpp"
 #include "run/manifest/resolve_items.hpp"
 
 namespace quench {

@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/new_file.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/checkpoint/dtype.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/described_model.hpp"
 #include "run/manifest/guess_revisions.hpp"
@@ -32,7 +35,7 @@ struct InitOptions {
 // The last part of the model's path, as a valid file name.
 std::string name_of(const std::string& model) {
   const fs::path path =
-      is_hub_model(model) ? fs::path(model) : fs::absolute(model).lexically_normal();
+      is_hub_spec(model) ? fs::path(model) : fs::absolute(model).lexically_normal();
   std::string name = (path.has_filename() ? path : path.parent_path()).filename().string();
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -61,9 +64,9 @@ int64_t context_of(const std::string& model, const std::vector<std::string>& nam
                    Context& context) {
   const std::vector<std::string> found = guess_revisions(names).matching;
   const std::string last = found.empty() ? "" : found.back();
-  const std::string checkpoint = last.empty()          ? model
-                                 : is_hub_model(model) ? model + "@" + last
-                                                       : (fs::path(model) / last).string();
+  const std::string checkpoint = last.empty()         ? model
+                                 : is_hub_spec(model) ? model + "@" + last
+                                                      : (fs::path(model) / last).string();
   Experiment one;
   one.dtype = kFloat32;
   try {
@@ -73,6 +76,25 @@ int64_t context_of(const std::string& model, const std::vector<std::string>& nam
   }
   const DescribedModels described = describe_models(context.catalog(), one, context.hub());
   return described.models.empty() ? 0 : described.models.front().model.info().max_positions;
+}
+
+// Writes a file that is never replaced, because it may have been edited by hand.
+void write_new_file(const std::filesystem::path& path, const std::string& text) {
+  std::FILE* file = std::fopen(path.c_str(), "wx");
+  if (file == nullptr && errno == EEXIST) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: already exists; name another file with -o", path.string());
+  }
+  if (file == nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(),
+         std::strerror(errno));
+  }
+  const bool written = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const bool closed = std::fclose(file) == 0;
+  if (!written || !closed) {
+    const std::string why = std::strerror(errno);
+    std::filesystem::remove(path);
+    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be written: {}", path.string(), why);
+  }
 }
 
 int init(const InitOptions& options, Context& context) {
@@ -85,12 +107,12 @@ int init(const InitOptions& options, Context& context) {
   const std::string name = name_of(model);
   const fs::path out = options.out.empty() ? fs::path(name + ".yaml") : fs::path(options.out);
   return as_usage([&] {
-    if (!is_hub_model(model) && !fs::is_directory(model)) {
+    if (!is_hub_spec(model) && !fs::is_directory(model)) {
       fail(QUENCH_NOT_FOUND, "{}: is not a folder of checkpoints", model);
     }
     RevisionNames revisions(context.catalog(), context.hub());
     const std::vector<std::string> names = revisions.of(model, model);
-    if (!is_hub_model(model) && guess_revisions(names).pattern.empty() && !has_files(model)) {
+    if (!is_hub_spec(model) && guess_revisions(names).pattern.empty() && !has_files(model)) {
       fail(QUENCH_NOT_FOUND,
            "{}: no checkpoints here: the folder has no files, and no folders with names such as "
            "step600; wanted a model's folder, or one that holds checkpoints",
@@ -101,7 +123,7 @@ int init(const InitOptions& options, Context& context) {
     }
     StarterChoices choices;
     choices.name = name;
-    choices.model = is_hub_model(model) ? model : written_path(model, out);
+    choices.model = is_hub_spec(model) ? model : written_path(model, out);
     choices.revisions = names;
     choices.quantizers = options.quantizers;
     choices.text = options.text.empty() ? "" : written_path(options.text, out);

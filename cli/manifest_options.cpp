@@ -173,14 +173,8 @@ FolderPlaces folder_places(const std::filesystem::path& run) {
   return {run / "averages", run / "exports"};
 }
 
-RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
-    : store(context.home(),
-            [](const std::string& line) {
-              HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
-            }),
-      fingerprints(context.home()),
-      records(read_run(run.folder)),
-      finished(records, store),
-      identities(context.catalog(), fingerprints, context.hub()) {}
+RunKnowledge knowledge_of(const LoadedRun& run, Context& context) {
+  return {context.catalog(), context.hub(), context.home(), run.folder};
+}
 
 }  // namespace quench

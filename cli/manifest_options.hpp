@@ -9,11 +9,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "core/store/fingerprints.hpp"
-#include "core/store/run_folder.hpp"
-#include "core/store/store.hpp"
-#include "run/grid/grid.hpp"
-#include "run/grid/identity.hpp"
+#include "run/grid/run_knowledge.hpp"
 #include "run/grid/shares.hpp"
 #include "run/manifest/manifest.hpp"
 #include "run/row_folders.hpp"
@@ -64,16 +60,6 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
 // The folders where a run writes weights.
 FolderPlaces folder_places(const std::filesystem::path& run);
 
-// The records of this run and of other runs, and the hashes of what they depend on.
-class RunKnowledge {
- public:
-  RunKnowledge(const LoadedRun& run, Context& context);
-
-  Store store;
-  Fingerprints fingerprints;
-  RunRecords records;
-  Finished finished;
-  Identities identities;
-};
+RunKnowledge knowledge_of(const LoadedRun& run, Context& context);
 
 }  // namespace quench

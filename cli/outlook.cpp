@@ -1,32 +1,23 @@
 #include "cli/outlook.hpp"
 
 #include <algorithm>
-#include <map>
-#include <set>
 #include <string>
 #include <utility>
 
 #include "run/check_experiment.hpp"
-#include "run/grid/estimate.hpp"
-#include "run/grid/training_cost.hpp"
+#include "run/check_text.hpp"
+#include "run/grid/expected_run.hpp"
 
 namespace quench {
 
 namespace {
 
-// The trainings that are missing. Points that train the same thing count once.
 void add_trainings(const LoadedRun& run, Context& context, const Rates& rates, uint32_t threads,
                    std::vector<double>& seconds, uint64_t& memory) {
-  std::set<std::string> seen;
-  for (size_t i = 0; i < run.experiments.size(); ++i) {
-    const Experiment& experiment = run.experiments[i];
-    if (experiment.training == nullptr || !experiment.absent.empty() ||
-        !seen.insert(experiment.checkpoints.back().location).second) {
-      continue;
-    }
-    const TrainingCost cost =
-        training_cost(context.catalog(), *experiment.training, context.home(), rates, threads);
-    seconds[i] = cost.seconds;
+  for (const size_t at : trainings_of(run.experiments)) {
+    const TrainingCost cost = training_cost(context.catalog(), *run.experiments[at].training,
+                                            context.home(), rates, threads);
+    seconds[at] = cost.seconds;
     memory = std::max(memory, cost.memory);
   }
 }
@@ -51,12 +42,7 @@ std::vector<OpenShare> open_shares(const Shares& shares, const std::vector<Cell>
                                    const std::vector<double>& training_seconds,
                                    const std::vector<std::pair<size_t, size_t>>& folders) {
   std::vector<OpenShare> out(shares.count);
-  std::map<std::pair<size_t, size_t>, uint64_t> share_of;  // experiment, row
-  for (size_t unit = 0; unit < shares.units.size(); ++unit) {
-    for (const auto& weights : shares.units[unit].weights) {
-      share_of[weights] = shares.share_of[unit];
-    }
-  }
+  const auto share_of = share_of_weights(shares);
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
     OpenShare& share = out.at(share_of.at({cell.job, cell.weights}));
@@ -91,7 +77,7 @@ Outlook look_ahead(const LoadedRun& run, const OutlookOptions& options, Context&
       memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
     }
   });
-  RunKnowledge knowledge(run, context);
+  RunKnowledge knowledge = knowledge_of(run, context);
   const Rates rates(context.home());
   std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
                                    {/*fresh=*/false, options.retry_failed});

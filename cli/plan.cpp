@@ -19,6 +19,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
+#include "run/check_text.hpp"
 #include "run/grid/expected_run.hpp"
 #include "run/grid/pass_peaks.hpp"
 #include "run/grid/training_cost.hpp"
@@ -39,14 +40,33 @@ struct PlanOptions {
   uint64_t shares = 0;  // 0: not asked for
 };
 
-// How the tables of a plan give way: reasons first.
-const std::vector<ColumnFit> kCells = {{12, 0}, kWhole, kWhole, {10, 1}};
-const std::vector<ColumnFit> kWordsFirst = {{12, 0}, kWhole, {10, 1}};
-const std::vector<ColumnFit> kCountFirst = {kWhole, kWhole, {10, 1}};
-
 void print_table(const std::vector<std::vector<std::string>>& rows,
                  const std::vector<ColumnFit>& fits) {
   fmt::print(results(), "{}", aligned_table(rows, fits, output_columns()));
+}
+
+// Rows of a name, a state, perhaps further columns, and a reason, in a table that gives way at the
+// reasons first. More than kShownCells are summed up by state and reason, unless `all` is set.
+void print_states(const std::vector<std::string>& titles, const std::string& plural,
+                  const std::vector<std::vector<std::string>>& lines, bool all) {
+  std::vector<std::vector<std::string>> rows = {titles};
+  std::vector<ColumnFit> fits(titles.size(), kWhole);
+  fits.back() = {10, 1};
+  if (all || lines.size() <= kShownCells) {
+    fits.front() = {12, 0};
+    rows.insert(rows.end(), lines.begin(), lines.end());
+    print_table(rows, fits);
+    return;
+  }
+  std::map<std::pair<std::string, std::string>, size_t> summed;
+  for (const std::vector<std::string>& line : lines) {
+    ++summed[{line[1], line.back()}];
+  }
+  rows = {{plural, "state", "why"}};
+  for (const auto& [what, count] : summed) {
+    rows.push_back({std::to_string(count), what.first, what.second});
+  }
+  print_table(rows, {kWhole, kWhole, {10, 1}});
 }
 
 template <typename... Args>
@@ -158,8 +178,8 @@ bool is_large(const Experiment& experiment, Identities& identities) {
 }
 
 // Metrics that predict their memory, with the maximum over all points.
-std::map<std::string, uint64_t> hungry_metrics(const LoadedRun& run,
-                                               const std::vector<MetricMemory>& memory) {
+std::map<std::string, uint64_t> metrics_by_memory(const LoadedRun& run,
+                                                  const std::vector<MetricMemory>& memory) {
   std::map<std::string, uint64_t> out;
   for (size_t job = 0; job < memory.size(); ++job) {
     for (size_t m = 0; m < memory[job].peaks.size(); ++m) {
@@ -227,23 +247,12 @@ nlohmann::json folders_json(const std::vector<PlannedFolder>& folders) {
 }
 
 void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
-  std::vector<std::vector<std::string>> rows = {{"folder", "state", "why"}};
-  std::map<std::pair<std::string, std::string>, size_t> summed;
+  std::vector<std::vector<std::string>> lines;
   for (const PlannedFolder& folder : folders) {
-    if (all || folders.size() <= kShownCells) {
-      rows.push_back({folder.path, folder.state, folder.reason});
-    } else {
-      ++summed[{folder.state, folder.reason}];
-    }
+    lines.push_back({folder.path, folder.state, folder.reason});
   }
-  if (!summed.empty()) {
-    rows = {{"folders", "state", "why"}};
-    for (const auto& [what, count] : summed) {
-      rows.push_back({std::to_string(count), what.first, what.second});
-    }
-  }
-  if (!folders.empty()) {
-    print_table(rows, summed.empty() ? kWordsFirst : kCountFirst);
+  if (!lines.empty()) {
+    print_states({"folder", "state", "why"}, "folders", lines, all);
   }
 }
 
@@ -284,25 +293,14 @@ void answer_plan(const LoadedRun& run, const std::vector<Cell>& cells, const Pla
 
 void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
                  bool all) {
-  std::vector<std::vector<std::string>> rows = {{"cell", "state", "time", "why"}};
-  std::map<std::pair<std::string, std::string>, size_t> summed;
+  std::vector<std::vector<std::string>> lines;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
     const bool to_do = cell.state == CellState::kToDo;
-    if (all || cells.size() <= kShownCells) {
-      rows.push_back({cell_name(run.experiments[cell.job], cell), to_text(cell.state),
-                      to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
-    } else {
-      ++summed[{to_text(cell.state), cell.reason}];
-    }
+    lines.push_back({cell_name(run.experiments[cell.job], cell), to_text(cell.state),
+                     to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
   }
-  if (!summed.empty()) {
-    rows = {{"cells", "state", "why"}};
-    for (const auto& [what, count] : summed) {
-      rows.push_back({std::to_string(count), what.first, what.second});
-    }
-  }
-  print_table(rows, summed.empty() ? kCells : kCountFirst);
+  print_states({"cell", "state", "time", "why"}, "cells", lines, all);
 }
 
 // One time for a run that trains and measures.
@@ -351,7 +349,7 @@ int plan(const PlanOptions& options, Context& context) {
   as_usage([&] {
     check_planned(context.catalog(), run.experiments, context.hub(), Fingerprints(context.home()));
   });
-  RunKnowledge knowledge(run, context);
+  RunKnowledge knowledge = knowledge_of(run, context);
   const Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
@@ -395,7 +393,7 @@ int plan(const PlanOptions& options, Context& context) {
   for (const auto& [label, why] : refused_exports(run)) {
     print_line("measured but not exported: {}: {}", label, why);
   }
-  for (const auto& [label, bytes] : hungry_metrics(run, memory)) {
+  for (const auto& [label, bytes] : metrics_by_memory(run, memory)) {
     print_line("{}: about {} of memory besides the model", label, bytes_text(bytes));
   }
   if (storage) {

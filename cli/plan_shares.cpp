@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <numeric>
 
 #include "cli/answer.hpp"
@@ -30,7 +29,7 @@ struct Sum {
 std::vector<Sum> sums_of(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
                          const PlanCost& cost) {
   std::vector<Sum> out(shares.count);
-  std::map<std::pair<size_t, size_t>, uint64_t> share_of;
+  const auto share_of = share_of_weights(shares);
   for (size_t i = 0; i < shares.units.size(); ++i) {
     const ShareUnit& unit = shares.units[i];
     Sum& sum = out[shares.share_of[i]];
@@ -39,7 +38,6 @@ std::vector<Sum> sums_of(const LoadedRun& run, const Shares& shares, const std::
     sum.trains = sum.trains || unit.trained;
     for (const auto& [at, row] : unit.weights) {
       const Experiment& experiment = run.experiments[at];
-      share_of[{at, row}] = shares.share_of[i];
       sum.weights.push_back(
           (experiment.job == 0 ? std::string() : fmt::format("job {}: ", experiment.job)) +
           weights_name(experiment, experiment.weights[row]));

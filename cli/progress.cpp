@@ -24,12 +24,15 @@ constexpr std::string_view kTraining = "training steps";  // as the training loo
 
 }  // namespace
 
-Progress::Progress(Form form, LogLevels levels, RunLog* log, RunEta* eta)
-    : form_(form == Form::kText && !levels.show(QUENCH_LOG_INFO, "") ? Form::kQuiet : form),
-      levels_(std::move(levels)),
+Progress::Progress(const Context& context, bool prints_json, const std::string& form, RunLog* log,
+                   RunEta* eta)
+    : levels_(context.log_levels(prints_json)),
+      form_(form == "json"                                      ? Form::kJson
+            : prints_json || !levels_.show(QUENCH_LOG_INFO, "") ? Form::kQuiet
+                                                                : Form::kText),
       run_log_(log),
       eta_(eta),
-      terminal_(form == Form::kText && ::isatty(STDERR_FILENO) == 1),
+      terminal_(form != "json" && !prints_json && ::isatty(STDERR_FILENO) == 1),
       start_(Clock::now()),
       last_shown_(Clock::now()) {
   HostServices& services = HostServices::instance();

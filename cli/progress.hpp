@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 
+#include "cli/command.hpp"
 #include "cli/log_levels.hpp"
 #include "cli/run_log.hpp"
 #include "core/plugin/host_services.hpp"
@@ -19,12 +20,13 @@ namespace quench {
 
 class Progress {
  public:
-  enum class Form { kText, kQuiet, kJson };
   // Connects to the host's progress and log services; the destructor disconnects. Shows the log
-  // lines that `levels` lets through, and progress for people only if these are also shown what
-  // happens (QUENCH_LOG_INFO); `log`, if there is one, gets all and must outlive this, as `eta`
-  // must, which is told of training and cells.
-  Progress(Form form, LogLevels levels, RunLog* log = nullptr, RunEta* eta = nullptr);
+  // lines that the options of `context` let through, and progress for people only if these are also
+  // shown what happens (QUENCH_LOG_INFO), and nothing else is printed than JSON. `form`: of
+  // --progress. `log`, if there is one, gets all and must outlive this, as `eta` must, which is
+  // told of training and cells.
+  Progress(const Context& context, bool prints_json, const std::string& form = "",
+           RunLog* log = nullptr, RunEta* eta = nullptr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -36,6 +38,7 @@ class Progress {
   void clear();
 
  private:
+  enum class Form { kText, kQuiet, kJson };
   using Clock = std::chrono::steady_clock;
   void update(const std::string& what, uint64_t done, uint64_t total);
   void log(int level, std::string_view module, std::string_view message);
@@ -46,8 +49,8 @@ class Progress {
   static void write(const std::string& text);
 
   std::mutex mutex_;  // plugins report from any thread
-  Form form_;
   LogLevels levels_;
+  Form form_;
   RunLog* run_log_;
   RunEta* eta_;
   bool terminal_;

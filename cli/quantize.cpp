@@ -195,8 +195,7 @@ int quantize(const QuantizeArguments& options, Context& context) {
   const Job job = as_usage([&] { return make_job(options, context); });
   HubClaim claim;
   claim.set(hub_commits(job.experiment.checkpoints, context));
-  Progress progress(options.json ? Progress::Form::kQuiet : Progress::Form::kText,
-                    context.log_levels(options.json));
+  Progress progress(context, options.json);
   const Outcome result = run(job, options, progress, context);
   progress.clear();
   print_result(result, options, job);

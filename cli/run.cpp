@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "cli/answer.hpp"
-#include "cli/current_texts.hpp"
 #include "cli/duration.hpp"
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_commits.hpp"
@@ -22,6 +21,7 @@
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
+#include "run/grid/current_texts.hpp"
 #include "run/grid/expected_run.hpp"
 #include "run/runner.hpp"
 
@@ -93,10 +93,7 @@ LoadedRun load_and_fetch(const RunOptions& options, Context& context, HubSession
   if (wanted.empty()) {
     return run;
   }
-  Progress progress(options.progress == "json" ? Progress::Form::kJson
-                    : options.manifest.json    ? Progress::Form::kQuiet
-                                               : Progress::Form::kText,
-                    context.log_levels(options.manifest.json));
+  Progress progress(context, options.manifest.json, options.progress);
   session.fetch(session.plan(wanted), progress);
   progress.clear();
   // What the cache has may be less than all revisions; a share must be cut from all of them.
@@ -114,7 +111,7 @@ void claim_checkpoints(const LoadedRun& run, const Context& context, HubClaim& c
 }
 
 // There are more shares than pieces of work.
-int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
+int report_empty_share(const RunOptions& options, const LoadedRun& run) {
   if (options.manifest.json) {
     answer_run(run, {}, {});
   } else {
@@ -140,22 +137,23 @@ int run(const RunOptions& options, Context& context) {
     std::fflush(results());
   }
   if (loaded.experiments.empty()) {
-    return tell_of_empty_share(options, loaded);
+    return report_empty_share(options, loaded);
   }
   const bool brings = session && loaded.manifest.storage;
   HubClaim claim;
   if (!brings) {  // else each revision is claimed while it is needed
     claim_checkpoints(loaded, context, claim);
   }
-  RunKnowledge knowledge(loaded, context);
+  RunKnowledge knowledge = knowledge_of(loaded, context);
   Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
              {options.fresh, options.retry == "failed"});
   const ExpectedRun expected =
       expected_run(loaded.experiments, cells, knowledge.identities, rates, context.home());
-  nlohmann::json texts = current_texts(loaded, knowledge);
-  if (const std::string line = other_text_warning(loaded, knowledge.records, texts);
+  nlohmann::json texts = current_texts(loaded.experiments, knowledge);
+  if (const std::string line =
+          other_text_warning(loaded.experiments, loaded.folder, knowledge.records, texts);
       !line.empty()) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
   }

@@ -76,7 +76,7 @@ std::map<std::string, std::string> deaths_by_key(const std::vector<DeathNote>& n
 }
 
 // Reports attempts that could not record their end: killed, or on a machine that crashed.
-void tell_of_unfinished(const fs::path& folder) {
+void warn_of_unfinished(const fs::path& folder) {
   HeartbeatWatcher watcher;
   std::map<std::string, HeartbeatState> last;  // last attempt of each job
   for (HeartbeatState& state : read_heartbeats(folder)) {
@@ -106,25 +106,21 @@ Attempt::Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& 
       to_do_(to_do),
       total_(total),
       eta_(std::move(expected.training), std::move(expected.cells), RunEta::Clock::now()),
-      progress_(options.progress == "json" ? Progress::Form::kJson
-                : options.manifest.json    ? Progress::Form::kQuiet
-                                           : Progress::Form::kText,
-                context.log_levels(options.manifest.json), &log_, &eta_) {}
+      progress_(context, options.manifest.json, options.progress, &log_, &eta_) {}
 
 std::vector<Record> Attempt::run() {
   RunnerOptions runner;
   runner.hub = context_.hub();
   runner.home = context_.home();
   const std::vector<DeathNote> notes = read_death_notes(run_.folder);
-  runner.memory.emplace(RunMemory{knowledge_.identities, knowledge_.finished, knowledge_.store,
-                                  fs::absolute(run_.folder).lexically_normal().string()});
+  runner.knowledge = &knowledge_;
   runner.places = folder_places(run_.folder);
   runner.manifest = run_.manifest.text;
   runner.supply = supply_;
   runner.fresh = options_.fresh;
   runner.retry_failed = options_.retry == "failed";
   runner.fail_fast = options_.fail_fast;
-  tell_of_unfinished(run_.folder);
+  warn_of_unfinished(run_.folder);
   try {
     std::vector<Record> records =
         run_experiments(context_.catalog(), run_.experiments, runner, *this);

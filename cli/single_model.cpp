@@ -30,7 +30,7 @@ Experiment experiment_of(const SingleModel& model, Catalog& catalog, const HubEn
   out.dtype = parse_dtype(model.dtype);
   out.device = parse_device(model.device);
   out.tokenizer = model.tokenizer;
-  if (is_hub_model(out.tokenizer)) {
+  if (is_hub_spec(out.tokenizer)) {
     out.tokenizer = tokenizer_file(catalog, resolve(out.tokenizer, hub).folder).string();
   } else if (std::filesystem::is_directory(out.tokenizer)) {
     out.tokenizer = tokenizer_file(catalog, out.tokenizer).string();

@@ -2,13 +2,13 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <cmath>
 #include <map>
 #include <thread>
 
 #include "cli/answer.hpp"
 #include "cli/cluster_status.hpp"
 #include "cli/command.hpp"
+#include "cli/duration.hpp"
 #include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
 #include "core/base/io/file.hpp"
@@ -114,17 +114,6 @@ WeightsFolders count_folders(const fs::path& run, const nlohmann::json& descript
     ++(there ? out.written : out.owed);
   }
   return out;
-}
-
-std::string duration_text(double seconds) {
-  const auto whole = static_cast<uint64_t>(std::llround(seconds));
-  if (whole < 100) {
-    return fmt::format("{} s", whole);
-  }
-  if (whole < 6000) {
-    return fmt::format("{} min", (whole + 30) / 60);
-  }
-  return fmt::format("{:.1f} h", seconds / 3600);
 }
 
 // The attempts of interest: running ones, and the last one of each job.

@@ -16,7 +16,7 @@ namespace quench {
 // Where a run says what it has downloaded.
 std::filesystem::path ledger_of_run(const std::filesystem::path& folder);
 
-// A revision with its files, or what stands for one whose files nobody has listed.
+// A revision with its files, or a guess for one whose files were never listed.
 struct SizedRevision {
   std::optional<PlannedRevision> listing;
   uint64_t guess = 0;  // bytes of another revision of the model; 0: not known either

@@ -182,7 +182,7 @@ TableEntry entry_of(const Record& record) {
 // Rows of the table that wait for the error derived from their loss. Of one cell there may be
 // several losses, of two attempts or two runs, and some have no float loss beside them and so no
 // error.
-struct Waiting {
+struct UnmatchedLosses {
   std::vector<std::pair<size_t, double>> losses;  // row, value
 
   // The first row with the loss that an error derives from.
@@ -379,7 +379,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
   rows[0].insert(rows[0].end(),
                  {"checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"});
   rows.reserve(entries.size() + 1);
-  std::unordered_map<std::string, Waiting> waiting;
+  std::unordered_map<std::string, UnmatchedLosses> unmatched;
   std::string failures;
   for (const TableEntry& entry : entries) {
     const std::string place =
@@ -391,7 +391,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
                       printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
                       printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
     } else if (entry.metric == "quantization_error") {
-      Waiting& losses = waiting[place + entry.of_metric];
+      UnmatchedLosses& losses = unmatched[place + entry.of_metric];
       const std::string percent =
           with_error(entry.value * 100, spread(entry.standard_error) * 100, 3) + " %";
       if (const std::optional<size_t> loss = losses.take(entry.of_value)) {
@@ -400,7 +400,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
         rows.push_back(row(entry, {"", "", percent}));
       }
     } else {
-      waiting[place + entry.metric].losses.emplace_back(rows.size(), entry.value);
+      unmatched[place + entry.metric].losses.emplace_back(rows.size(), entry.value);
       rows.push_back(
           row(entry, {entry.metric, with_error(entry.value, spread(entry.standard_error), 5)}));
     }

@@ -126,7 +126,7 @@ nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& k
 
 int why(const WhyOptions& options, Context& context) {
   const LoadedRun run = load_run(options.manifest, context);
-  RunKnowledge knowledge(run, context);
+  RunKnowledge knowledge = knowledge_of(run, context);
   const std::vector<Cell> cells =
       survey(run.experiments, knowledge.identities, knowledge.finished, {});
   const std::vector<size_t> found = matching(run, cells, options.cell);

@@ -47,31 +47,31 @@ void wait_until_listed(const fs::path& folder, const std::vector<ClaimOwner>& ea
   }
 }
 
-CellState state_in(const RunMemory& memory, const std::string& key, const Experiment& experiment,
+CellState state_in(const RunKnowledge& known, const std::string& key, const Experiment& experiment,
                    const Cell& cell, const RunnerOptions& options) {
-  return state_of(memory.finished, key, cell_name(experiment, cell), options.retry_failed);
+  return state_of(known.finished, key, cell_name(experiment, cell), options.retry_failed);
 }
 
 }  // namespace
 
 CellHistory::CellHistory(const RunnerOptions& options, RunStatus& status)
-    : memory_(options.memory ? &*options.memory : nullptr), options_(options), status_(status) {
-  if (memory_ != nullptr) {
-    ahead_.emplace(memory_->identities, options.hub);
+    : known_(options.knowledge), options_(options), status_(status) {
+  if (known_ != nullptr) {
+    ahead_.emplace(known_->identities, options.hub);
     deaths_ = status.deaths();
   }
 }
 
 std::optional<CellState> CellHistory::known_state(const Experiment& experiment,
                                                   const Cell& cell) const {
-  if (memory_ == nullptr) {
+  if (known_ == nullptr) {
     return std::nullopt;
   }
   std::string missing;
   const auto parts =
-      evaluation_parts(memory_->identities, parts_of(experiment, cell), false, missing);
+      evaluation_parts(known_->identities, parts_of(experiment, cell), false, missing);
   return parts && !options_.fresh
-             ? std::optional(state_in(*memory_, content_key(*parts), experiment, cell, options_))
+             ? std::optional(state_in(*known_, content_key(*parts), experiment, cell, options_))
              : std::nullopt;
 }
 
@@ -80,31 +80,30 @@ bool CellHistory::may_need_work(const Experiment& experiment, const Cell& cell) 
 }
 
 void CellHistory::renew(const std::vector<ClaimOwner>& earlier) {
-  if (memory_ == nullptr) {
+  if (known_ == nullptr) {
     return;
   }
-  wait_until_listed(memory_->folder, earlier);
+  wait_until_listed(known_->folder, earlier);
   // Sizes may be old where listings are, so they decide only while nothing depends on it.
-  if (std::string now = look_of(memory_->folder); now != seen_ || !earlier.empty()) {
+  if (std::string now = look_of(known_->folder); now != seen_ || !earlier.empty()) {
     seen_ = std::move(now);
-    memory_->finished.renew(read_run(memory_->folder));
+    known_->finished.renew(read_run(known_->folder));
     deaths_ = status_.deaths();
   }
 }
 
 void CellHistory::identify(const Experiment& experiment, MeasuredCell& measured) const {
-  if (memory_ == nullptr) {
+  if (known_ == nullptr) {
     return;
   }
   Cell& cell = measured.cell;
   std::string missing;
-  measured.parts =
-      *evaluation_parts(memory_->identities, parts_of(experiment, cell), true, missing);
+  measured.parts = *evaluation_parts(known_->identities, parts_of(experiment, cell), true, missing);
   cell.key = content_key(measured.parts);
   if (options_.fresh) {
     return;
   }
-  cell.state = state_in(*memory_, cell.key, experiment, cell, options_);
+  cell.state = state_in(*known_, cell.key, experiment, cell, options_);
   const auto death = deaths_.find(cell.key);
   if (cell.state == CellState::kToDo && death != deaths_.end() && !options_.retry_failed) {
     fail(QUENCH_INTERNAL, "{}", death->second);
@@ -112,13 +111,13 @@ void CellHistory::identify(const Experiment& experiment, MeasuredCell& measured)
 }
 
 std::vector<Record> CellHistory::records_of(const Experiment& experiment, Cell& cell) const {
-  if (memory_ == nullptr) {
+  if (known_ == nullptr) {
     return {};
   }
   const std::string name = cell_name(experiment, cell);
   if (cell.state == CellState::kToDo && !cell.key.empty() && !options_.fresh &&
-      memory_->finished.failed(cell.key, name) == nullptr &&
-      !memory_->finished.find(cell.key).empty()) {
+      known_->finished.failed(cell.key, name) == nullptr &&
+      !known_->finished.find(cell.key).empty()) {
     cell.state = CellState::kReused;
   }
   switch (cell.state) {
@@ -126,30 +125,30 @@ std::vector<Record> CellHistory::records_of(const Experiment& experiment, Cell& 
     case CellState::kBlocked:
       return {};
     case CellState::kDone:
-      return *memory_->finished.in_run(cell.key, name);
+      return *known_->finished.in_run(cell.key, name);
     case CellState::kFailed:
-      return {*memory_->finished.failed(cell.key, name)};
+      return {*known_->finished.failed(cell.key, name)};
     case CellState::kReused:
       break;
   }
-  return memory_->finished.find(cell.key);
+  return known_->finished.find(cell.key);
 }
 
 void CellHistory::publish(const std::vector<Record>& records) const {
   const Record& first = records.front();
-  if (memory_ == nullptr || !first.error.empty() || first.key.empty() || !first.cached.empty()) {
+  if (known_ == nullptr || !first.error.empty() || first.key.empty() || !first.cached.empty()) {
     return;
   }
   std::vector<Record> shared = records;
   for (Record& record : shared) {
-    record.cached = printable(memory_->folder, kMaxRecordText);
+    record.cached = printable(known_->folder, kMaxRecordText);
   }
-  memory_->store.publish(shared);
+  known_->store.publish(shared);
 }
 
 std::string CellHistory::absence(const MemberCells& files) const {
-  for (const CheckpointCell* cell : memory_ != nullptr ? files : MemberCells()) {
-    if (std::string reason = memory_->identities.absence_of_known(*cell); !reason.empty()) {
+  for (const CheckpointCell* cell : known_ != nullptr ? files : MemberCells()) {
+    if (std::string reason = known_->identities.absence_of_known(*cell); !reason.empty()) {
       return reason;
     }
   }
@@ -157,14 +156,14 @@ std::string CellHistory::absence(const MemberCells& files) const {
 }
 
 void CellHistory::forget_if_changed(const CheckpointCell& cell) const {
-  if (memory_ != nullptr && memory_->identities.absence(cell).empty()) {
-    memory_->identities.forget_if_changed(cell);
+  if (known_ != nullptr && known_->identities.absence(cell).empty()) {
+    known_->identities.forget_if_changed(cell);
   }
 }
 
 void CellHistory::check_unchanged(const MemberCells& files) const {
-  for (const CheckpointCell* cell : memory_ != nullptr ? files : MemberCells()) {
-    if (!memory_->identities.unchanged(*cell)) {
+  for (const CheckpointCell* cell : known_ != nullptr ? files : MemberCells()) {
+    if (!known_->identities.unchanged(*cell)) {
       fail(QUENCH_DATA_LOSS, "{}: changed while it was read", cell->location);
     }
   }
@@ -178,18 +177,18 @@ void CellHistory::read_ahead(const MemberCells& files) {
 
 std::optional<TokenizerIdentity> CellHistory::tokenizer(const Experiment& experiment,
                                                         const CheckpointCell& cell) const {
-  return memory_ != nullptr ? memory_->identities.known_tokenizer(experiment, cell) : std::nullopt;
+  return known_ != nullptr ? known_->identities.known_tokenizer(experiment, cell) : std::nullopt;
 }
 
 void CellHistory::check_read(const MetricCell& metric, const WantedRecords& read) const {
-  if (memory_ != nullptr) {
-    memory_->identities.check_read(metric, read);
+  if (known_ != nullptr) {
+    known_->identities.check_read(metric, read);
   }
 }
 
 std::optional<PendingExport> CellHistory::pending(const Experiment& experiment,
                                                   const RowFolder& row) const {
-  return memory_ != nullptr ? pending_export(experiment, row, memory_->identities) : std::nullopt;
+  return known_ != nullptr ? pending_export(experiment, row, known_->identities) : std::nullopt;
 }
 
 }  // namespace quench

@@ -18,7 +18,7 @@ namespace quench {
 
 inline constexpr size_t kMaxRecordText = 16384;  // bytes of a message or a path in a record
 
-// Without a memory in the options nothing is known: no cell has a key, and all are pending.
+// Without knowledge in the options nothing is known: no cell has a key, and all are pending.
 class CellHistory {
  public:
   // Both must outlive it.
@@ -58,7 +58,7 @@ class CellHistory {
   std::optional<PendingExport> pending(const Experiment& experiment, const RowFolder& row) const;
 
  private:
-  const RunMemory* memory_;  // or nullptr
+  RunKnowledge* known_;  // or nullptr
   const RunnerOptions& options_;
   RunStatus& status_;
   std::optional<ReadAhead> ahead_;

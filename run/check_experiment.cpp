@@ -2,19 +2,17 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
-#include <optional>
 #include <set>
 
 #include "core/error.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/export_weights.hpp"
-#include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/plugin/host_services.hpp"
 #include "core/plugin/quantizer_handle.hpp"
 #include "core/plugin/transform_handle.hpp"
+#include "run/check_fits.hpp"
+#include "run/checks.hpp"
 #include "run/grid/grid.hpp"
-#include "run/grid/identity.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/module_rules.hpp"
 #include "train/recipe.hpp"
@@ -24,39 +22,6 @@ namespace quench {
 namespace {
 
 namespace fs = std::filesystem;
-
-class Checks {
- public:
-  // Runs `body`; keeps errors of the user's input and lets all others pass.
-  template <typename Body>
-  void attempt(const std::string& where, Body body) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
-    try {
-      body();
-    } catch (const Error& error) {
-      if (error.code() != QUENCH_INVALID_ARGUMENT && error.code() != QUENCH_NOT_FOUND) {
-        throw;
-      }
-      const std::string message = where.empty() ? error.what() : where + ": " + error.what();
-      if (std::find(messages_.begin(), messages_.end(), message) == messages_.end()) {
-        messages_.push_back(message);
-      }
-    }
-  }
-
-  size_t count() const { return messages_.size(); }
-
-  void throw_if_any() const {
-    if (!messages_.empty()) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages_, "\n"));
-    }
-  }
-
- private:
-  std::vector<std::string> messages_;
-};
 
 void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInstances& quantizers) {
   const QuantizerHandle& quantizer = quantizers.of(cell);
@@ -106,106 +71,6 @@ void check_file(const char* what, const std::string& path) {
   }
 }
 
-// Runs `body`; whatever goes wrong but a wrong argument is told by the cells, each for itself.
-template <typename Body>
-void only_wrong_arguments(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    if (error.code() == QUENCH_INVALID_ARGUMENT || error.code() == QUENCH_CANCELLED) {
-      throw;
-    }
-  }
-}
-
-// Blocks and calibration rows longer than the context would otherwise fail each cell after its
-// model has been loaded. Returns whether all models could be asked.
-bool check_fits(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                MetricInstances& metrics, Checks& checks) {
-  std::optional<DescribedModels> described;
-  const auto for_each_model = [&](auto check) {
-    if (!described) {
-      described = describe_models(catalog, experiment, hub);
-    }
-    for (const DescribedModel& each : described->models) {
-      check(each.model);
-    }
-  };
-  for (const MetricCell& cell : experiment.metrics) {
-    checks.attempt(cell.where, [&] {
-      only_wrong_arguments([&] {
-        if (metrics.checks_fit(cell, hub)) {
-          for_each_model([&](const ModelHandle& model) { metrics.check_fit(cell, hub, model); });
-        }
-      });
-    });
-  }
-  for (const QuantizerCell& cell : experiment.quantizers) {
-    if (cell.calibration && cell.calibration->length > 0) {
-      checks.attempt(cell.where, [&] {
-        for_each_model([&](const ModelHandle& model) {
-          check_length(*cell.calibration, static_cast<uint64_t>(model.info().max_positions));
-        });
-      });
-    }
-  }
-  return described && described->complete;
-}
-
-// All that check_fits asks: of which plugins what, and of which models. Nothing where their configs
-// are not here.
-std::optional<nlohmann::json> question_of_fits(const Catalog& catalog, const Experiment& experiment,
-                                               const HubEnvironment& hub,
-                                               std::vector<fs::path>& configs) {
-  nlohmann::json out = {{"fits", nlohmann::json::array()},
-                        {"families", code_of_kind(catalog, "model")},
-                        {"formats", code_of_kind(catalog, "format")}};
-  for (const MetricCell& cell : experiment.metrics) {
-    out["fits"].push_back({cell.plugin->code, cell.parameters});
-  }
-  for (const QuantizerCell& cell : experiment.quantizers) {
-    out["fits"].push_back(cell.calibration ? cell.calibration->length : uint64_t{0});
-  }
-  if (experiment.training != nullptr) {
-    out["trained"] = {experiment.training->recipe.config, experiment.training->recipe.family->id};
-    return out;
-  }
-  std::set<std::string> models;
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    if (models.insert(cell.model + "\n" + cell.config + "\n" + cell.family).second) {
-      const fs::path place = locate_checkpoint(cell, hub).path;
-      std::error_code unreadable;
-      configs.push_back(fs::is_directory(place, unreadable) ? place / "config.json" : place);
-      if (fs::is_regular_file(cell.config, unreadable)) {
-        configs.emplace_back(cell.config);
-      }
-      out["models"].push_back({cell.config, cell.family});
-    }
-  }
-  return out;
-}
-
-// The same for `plan`, which takes milliseconds: to describe models, families are loaded, and with
-// them what computes. So it is remembered of these configs that all fits.
-void check_known_fits(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                      const Fingerprints& memory, Checks& checks) {
-  std::vector<fs::path> configs;
-  std::optional<nlohmann::json> question;
-  try {
-    question = question_of_fits(catalog, experiment, hub, configs);
-  } catch (const Error&) {  // a checkpoint is not here
-  }
-  if (question && memory.find(*question, configs)) {
-    return;
-  }
-  const size_t before = checks.count();
-  MetricInstances metrics(catalog);
-  if (check_fits(catalog, experiment, hub, metrics, checks) && question &&
-      checks.count() == before) {
-    memory.remember(*question, configs, "fits");
-  }
-}
-
 // A cell whose codes do not fit the file format would otherwise fail halfway.
 void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedModel& described) {
   const std::string fault = export_fault(FormatHandle(catalog, *cell.store_as), cell.parameters,
@@ -215,30 +80,8 @@ void check_export(Catalog& catalog, const QuantizerCell& cell, const DescribedMo
   }
 }
 
-}  // namespace
-
-std::set<size_t> checkpoints_read(const Experiment& experiment) {
-  std::set<size_t> out;
-  for (const WeightsCell& weights : experiment.weights) {
-    out.insert(weights.members.begin(), weights.members.end());
-    if (weights.members.empty()) {
-      out.insert(weights.checkpoint);
-    }
-    for (const MetricCell& metric : experiment.metrics) {
-      if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
-        continue;
-      }
-      for (const Variant& variant : variants_of(experiment, weights)) {
-        if (applies(experiment, weights, variant, metric)) {
-          const std::vector<size_t> branch = branch_until(experiment, weights.checkpoint);
-          out.insert(branch.begin(), branch.end());
-        }
-      }
-    }
-  }
-  return out;
-}
-
+// Checks from the shapes of the models: patterns of modules that match none (module_rules.hpp),
+// files that their format cannot hold. Loads plugins if there is something to ask.
 void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                   QuantizerInstances& quantizers) {
   const bool worth_asking = std::any_of(
@@ -258,8 +101,6 @@ void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvir
   checks.throw_if_any();
 }
 
-namespace {
-
 // Opens the corpus as a run does; `plan` does not hash what the hub's cache has of it.
 void check_corpus(Catalog& catalog, const Experiment& experiment, const CorpusUse& use,
                   const HubEnvironment& hub, bool planned) {
@@ -277,8 +118,8 @@ void check_corpus(Catalog& catalog, const Experiment& experiment, const CorpusUs
 void check_texts(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                  bool planned, Checks& checks) {
   for (const auto& [name, why] : experiment.absent) {
-    if (!planned || !name.starts_with("hf://")) {
-      checks.attempt("", [&, &reason = why] { fail(QUENCH_NOT_FOUND, "{}", reason); });
+    if (!planned || !is_hub_spec(name)) {
+      checks.add("", why);
     }
   }
   if (!experiment.tokenizer.empty() && experiment.tokenizer != "bytes" &&
@@ -360,7 +201,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
       experiment.is_share ? checkpoints_read(experiment) : std::set<size_t>();
   for (size_t i = 0; i < experiment.checkpoints.size(); ++i) {
     const CheckpointCell& cell = experiment.checkpoints[i];
-    if (experiment.training == nullptr && cell.location.rfind("hf://", 0) != 0 &&
+    if (experiment.training == nullptr && !is_hub_spec(cell.location) &&
         (!experiment.is_share || read.contains(i))) {
       checks.attempt("", [&] { check_file("checkpoint", cell.location); });
     }
@@ -382,113 +223,6 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
   }
   checks.attempt("", [&] { check_shapes(catalog, experiment, hub, quantizers); });
   checks.throw_if_any();
-}
-
-namespace {
-
-constexpr uint64_t kSmallText = uint64_t{64} << 20;
-
-bool is_small(const CorpusUse& use) {
-  uint64_t bytes = 0;
-  for (const fs::path& file : corpus_files(use)) {
-    std::error_code unreadable;
-    const uint64_t size = fs::file_size(file, unreadable);
-    bytes += unreadable ? kSmallText : size;
-  }
-  return bytes < kSmallText;
-}
-
-// Runs `body`; what goes wrong is told by the cells, each for itself.
-template <typename Body>
-void unless_cells_tell(Body body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    if (error.code() == QUENCH_CANCELLED) {
-      throw;
-    }
-  }
-}
-
-// The tokenizers of the experiment's checkpoints, as far as these are here; one for each model.
-std::map<std::string, TokenizerChoice> tokenizers_of(Catalog& catalog, const Experiment& experiment,
-                                                     const HubEnvironment& hub) {
-  std::map<std::string, TokenizerChoice> out;
-  for (const CheckpointCell& cell : experiment.checkpoints) {
-    const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
-    const std::string& name = named.empty() ? cell.model : named;
-    if (out.contains(name)) {
-      continue;
-    }
-    unless_cells_tell([&] {
-      out.emplace(name, named.empty()
-                            ? TokenizerChoice::of(catalog, open_headers(catalog, cell, hub))
-                            : TokenizerChoice(named, ""));
-    });
-  }
-  return out;
-}
-
-// Refuses what `lack(calibration, tokenizer, draws)` says of each of these quantizers.
-template <typename Lack>
-void check_each_text(Catalog& catalog, const std::vector<Experiment>& experiments,
-                     const WantedQuantizers& wanted, const HubEnvironment& hub, Lack lack) {
-  Checks checks;
-  std::set<std::string> seen;  // points of a sweep mostly calibrate alike
-  for (const auto& [job, index] : wanted) {
-    const QuantizerCell& cell = experiments[job].quantizers[index];
-    const Calibration& use = *cell.calibration;
-    for (auto& [name, tokenizer] : tokenizers_of(catalog, experiments[job], hub)) {
-      const std::string asked = fmt::format(
-          "{} {} {} {} {} {} {} {} {} {}", name, use.name, use.corpus.plugin->id,
-          use.corpus.parameters.dump(), use.corpus.part.key(), use.documents, use.sequences,
-          use.length, use.packing == Packing::kConcat, cell.replicates.draws);
-      if (seen.insert(asked).second) {
-        std::string fault;
-        unless_cells_tell(
-            [&, &chosen = tokenizer] { fault = lack(use, chosen, cell.replicates.draws); });
-        checks.attempt(cell.where, [&] {
-          if (!fault.empty()) {
-            fail(QUENCH_INVALID_ARGUMENT, "{}", fault);
-          }
-        });
-      }
-    }
-  }
-  checks.throw_if_any();
-}
-
-}  // namespace
-
-void check_calibration_text(Catalog& catalog, const std::vector<Experiment>& experiments,
-                            const WantedQuantizers& wanted, Corpora& corpora) {
-  check_each_text(catalog, experiments, wanted, corpora.hub(),
-                  [&](const Calibration& use, TokenizerChoice& tokenizer, uint32_t draws) {
-                    return corpora.lack_of_text(use, tokenizer, draws);
-                  });
-}
-
-void check_kept_text(Catalog& catalog, const std::vector<Experiment>& experiments,
-                     const std::vector<Cell>& cells, const fs::path& home,
-                     const HubEnvironment& hub) {
-  WantedQuantizers wanted;
-  for (const Cell& cell : cells) {
-    const auto& quantizer = cell.variant.quantizer;
-    if (cell.state == CellState::kToDo && quantizer) {
-      const auto& calibration = experiments[cell.job].quantizers[*quantizer].calibration;
-      if (calibration && !wanted.contains({cell.job, *quantizer}) &&
-          is_small(calibration->corpus)) {
-        wanted.emplace(cell.job, *quantizer);
-      }
-    }
-  }
-  Corpora corpora(catalog, TokenCache(home), hub);
-  check_each_text(catalog, experiments, wanted, hub,
-                  [&](const Calibration& use, TokenizerChoice& tokenizer, uint32_t draws) {
-                    return corpora.knows_text(use, tokenizer, draws)
-                               ? corpora.lack_of_text(use, tokenizer, draws)
-                               : std::string();
-                  });
 }
 
 }  // namespace quench

@@ -1,19 +1,14 @@
 // Finds errors before anything is computed, beyond names and schemas.
 #pragma once
 
-#include <filesystem>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "core/hub/environment.hpp"
-#include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_instances.hpp"
 #include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/store/fingerprints.hpp"
-#include "run/grid/grid.hpp"
 
 namespace quench {
 
@@ -28,26 +23,5 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
 // that blocks and calibration rows fit. Throws likewise.
 void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory);
-
-// Quantizers with something to do: indices of an experiment and of a quantizer in it.
-using WantedQuantizers = std::set<std::pair<size_t, size_t>>;
-// Whether the calibrations' corpora have enough text, as far as the tokenizers are here. Throws
-// likewise.
-void check_calibration_text(Catalog& catalog, const std::vector<Experiment>& experiments,
-                            const WantedQuantizers& wanted, Corpora& corpora);
-// The same for cells of a plan that are to do: looks at small texts that `home` has the ids of, and
-// tokenizes nothing.
-void check_kept_text(Catalog& catalog, const std::vector<Experiment>& experiments,
-                     const std::vector<Cell>& cells, const std::filesystem::path& home,
-                     const HubEnvironment& hub);
-
-// The checkpoints (indices) that these rows read. Of a share the others may be missing.
-std::set<size_t> checkpoints_read(const Experiment& experiment);
-
-// The checks from the shapes of the models: patterns of modules that match
-// none (module_rules.hpp), files that their format cannot hold. Loads plugins if there is something
-// to ask. Throws likewise.
-void check_shapes(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
-                  QuantizerInstances& quantizers);
 
 }  // namespace quench

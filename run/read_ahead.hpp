@@ -11,7 +11,7 @@ namespace quench {
 
 // Hashing needs every byte of the weights anyway; done ahead, it leaves them in the system's file
 // cache, so that opening the checkpoint need not wait for the disk. If the hash is remembered, asks
-// the system to read the files. Ignores errors: whoever opens the checkpoint reports them.
+// the system to read the files. Ignores errors: they are reported when the checkpoint is opened.
 class ReadAhead {
  public:
   ReadAhead(Identities& identities, HubEnvironment hub)

@@ -112,7 +112,7 @@ bool is_known_current(const Experiment& experiment, const RowFolder& row, Identi
     const auto made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
     return made_from && survey_folder(row.path, *made_from).state == FolderState::kCurrent;
   } catch (const Error&) {
-    return false;  // whoever writes it will report the error
+    return false;  // reported when it is written
   }
 }
 

@@ -72,7 +72,7 @@ struct Job {
   std::vector<bool> done;                    // likewise
   // By branch: why it is incomplete. Empty until the training is done.
   std::optional<std::map<std::string, Error>> untrained;
-  // The modules that rules may name, as far as described or opened; empty until somebody asks.
+  // The modules that rules may name, as far as described or opened; empty until asked for.
   std::optional<KnownModules> modules;
 };
 

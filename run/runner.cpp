@@ -13,6 +13,7 @@
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
+#include "run/check_text.hpp"
 #include "run/run_state.hpp"
 #include "run/train_job.hpp"
 #include "run/weights_run.hpp"
@@ -83,9 +84,10 @@ bool train_first(RunState& run, Job& job) {
     return false;
   }
   const RunnerOptions& options = run.options;
-  job.untrained = train_job(run.catalog, experiment,
-                            {options.home, options.memory ? options.memory->folder : ""},
-                            [&run](const std::string& what) { run.say(what); });
+  job.untrained =
+      train_job(run.catalog, experiment,
+                {options.home, options.knowledge != nullptr ? options.knowledge->folder : ""},
+                [&run](const std::string& what) { run.say(what); });
   if (options.fail_fast && !job.untrained->empty()) {
     throw job.untrained->begin()->second;
   }
@@ -221,8 +223,8 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
     catalog.compute_on(experiment.device);  // before any check loads a plugin
   }
   const KeyedContent keyed =
-      options.memory
-          ? [&](const CorpusUse& use) { return options.memory->identities.measured_corpus(use); }
+      options.knowledge != nullptr
+          ? [&](const CorpusUse& use) { return options.knowledge->identities.measured_corpus(use); }
           : KeyedContent();
   Corpora corpora(catalog, TokenCache(options.home), options.hub, keyed);
   MetricInstances metrics(catalog);

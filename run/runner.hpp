@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,29 +11,20 @@
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/store/record.hpp"
-#include "run/grid/grid.hpp"
-#include "run/grid/identity.hpp"
+#include "run/grid/run_knowledge.hpp"
 #include "run/row_folders.hpp"
 #include "run/run_status.hpp"
 
 namespace quench {
 
-// Where records come from and go to, so that no cell is computed twice. Everything must outlive the
-// run.
-struct RunMemory {
-  Identities& identities;
-  Finished& finished;
-  Store& store;
-  std::string folder;  // of this run, for records that other runs take from the store
-};
-
 struct RunnerOptions {
   HubEnvironment hub;
   std::filesystem::path home;  // QUENCH_HOME, where tokenized text is kept; empty: nowhere
-  // Without it nothing is remembered and records have no keys (`quench eval`).
-  std::optional<RunMemory> memory;
-  // For averages with `keep: true` and quantized weights with `export`; written only with a memory,
-  // which knows what a folder was made from.
+  // Where records come from and go to, so that no cell is computed twice; must outlive the run.
+  // nullptr: nothing is remembered and records have no keys (`quench eval`).
+  RunKnowledge* knowledge = nullptr;
+  // For averages with `keep: true` and quantized weights with `export`; written only with the
+  // knowledge of what a folder was made from.
   FolderPlaces places;
   std::string manifest;             // its text, for the model cards of kept averages
   WeightsSupply* supply = nullptr;  // brings weights that are not here; must outlive the run

@@ -11,6 +11,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/corpora.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"
@@ -228,19 +229,13 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
 
 std::string key_of(const PackingRequest& request) {
   const TrainingCorpus& use = *request.corpus;
-  nlohmann::json parameters = use.parameters;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    if (schema.type == QUENCH_PARAMETER_PATH) {
-      parameters.erase(schema.name);  // the fingerprint covers the content
-    }
-  }
   return sha256_hex(canonical_json(
       {{"format", kPackingFormat},
        {"host", arithmetic_build_id()},
        {"files", use.fingerprint},
        {"plugin", use.plugin->code},
        {"corpus", use.plugin->id},
-       {"parameters", parameters},
+       {"parameters", reading_parameters(*use.plugin, use.parameters)},
        {"part", use.part.key()},
        {"tokenizer", request.tokenizer_key},
        {"end", request.document_end ? nlohmann::json(*request.document_end) : nlohmann::json()}}));

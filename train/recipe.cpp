@@ -4,6 +4,7 @@
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/device_part.hpp"
 #include "core/plugin/devices.hpp"
@@ -25,12 +26,7 @@ nlohmann::json plugin_json(const PluginDescription& plugin, const nlohmann::json
 
 std::string recipe_key(const TrainingRecipe& recipe) {
   // Files count by content, wherever they are; other parameters count as written.
-  nlohmann::json corpus = recipe.corpus.parameters;
-  for (const ParameterSchema& schema : recipe.corpus.plugin->parameters) {
-    if (schema.type == QUENCH_PARAMETER_PATH) {
-      corpus.erase(schema.name);
-    }
-  }
+  const nlohmann::json corpus = reading_parameters(*recipe.corpus.plugin, recipe.corpus.parameters);
   nlohmann::json json = {{"host", arithmetic_build_id()},
                          {"isa", key_text(HostServices::instance().instructions())},
                          {"libm", math_library()},

@@ -11,6 +11,8 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
+#include "run/grid/watched_files.hpp"
 
 namespace quench {
 
@@ -22,7 +24,7 @@ constexpr uint64_t kMaxRatesBytes = 16u << 20;
 constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers besides the model
 constexpr uint64_t kProgramBytes = 140u << 20;  // of these, what is there when a pass begins
 constexpr double kNewSampleWeight = 0.3;        // weight of a new rate against the earlier ones
-constexpr uint64_t kTokensPerDocument = 512;    // if nobody has counted
+constexpr uint64_t kTokensPerDocument = 512;    // unless they were counted
 constexpr uint64_t kBytesPerToken = 4;
 
 std::string hash_of(const nlohmann::json& work) {
@@ -52,13 +54,16 @@ uint64_t model_memory(uint64_t parameters, uint64_t element_bytes, bool quantize
   return parameters * element_bytes * (quantized ? 2 : 1) + kLibraryBytes;
 }
 
+namespace {
+
+// The work of measuring and of quantizing, for Rates: the parts of the key that do not name the
+// weights.
 nlohmann::json metric_work(const nlohmann::json& parts) {
-  nlohmann::json out = {{"metric", parts.at("metric").at("id")},
-                        {"params", parts.at("metric").at("params")},
-                        {"corpora", parts.at("metric").at("corpora")},
-                        {"tokenizer", parts.at("tokenizer")},
-                        {"dtype", parts.at("environment").at("dtype")}};
-  return out;
+  return {{"metric", parts.at("metric").at("id")},
+          {"params", parts.at("metric").at("params")},
+          {"corpora", parts.at("metric").at("corpora")},
+          {"tokenizer", parts.at("tokenizer")},
+          {"dtype", parts.at("environment").at("dtype")}};
 }
 
 nlohmann::json quantizer_work(const nlohmann::json& parts) {
@@ -74,6 +79,8 @@ nlohmann::json quantizer_work(const nlohmann::json& parts) {
   }
   return out;
 }
+
+}  // namespace
 
 Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
   try {
@@ -163,21 +170,6 @@ void Rates::save() const {
 
 namespace {
 
-// Bytes of the files that a corpus names.
-uint64_t corpus_bytes(const CorpusUse& use) {
-  uint64_t bytes = 0;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    const auto value = use.parameters.find(schema.name);
-    if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
-        value->is_string()) {
-      std::error_code error;
-      const uint64_t size = fs::file_size(value->get<std::string>(), error);
-      bytes += error ? 0 : size;
-    }
-  }
-  return bytes;
-}
-
 class Estimator {
  public:
   Estimator(const std::vector<Experiment>& experiments, Identities& identities, const Rates& rates,
@@ -222,7 +214,7 @@ class Estimator {
     const MetricCell& metric = experiment.metrics[cell.metric];
     uint64_t guess = 0;
     for (const auto& [name, use] : metric.corpora) {
-      guess += corpus_bytes(use) / kBytesPerToken;
+      guess += bytes_of(corpus_files(use)) / kBytesPerToken;
     }
     add(out, parts ? metric_work(*parts) : nlohmann::json(), "metric " + metric.plugin->id,
         parameters, guess, kForwardFlops);

@@ -33,7 +33,7 @@ inline constexpr double kGramFlops = 1.2;
 // Ids of a text that is not here; the study's held-out text has about as many.
 inline constexpr uint64_t kTokensOfUnknownText = 600'000;
 
-// Ids that a quantizer observes if nobody has counted them: documents of 512, and, where pads
+// Ids that a quantizer observes unless they were counted: documents of 512, and, where pads
 // count, as many as the longest of each batch has (of lengths whose logarithms are normal with a
 // deviation of 1, as those of web pages nearly are).
 uint64_t calibration_tokens(const Calibration& calibration);
@@ -81,11 +81,6 @@ class Rates {
   std::map<std::string, Known> known_;   // by hash of the work
   std::map<std::string, double> rates_;  // by plugin
 };
-
-// Identifies the work of quantizing and of measuring for Rates: the parts of the key that do not
-// name the weights.
-nlohmann::json metric_work(const nlohmann::json& parts);
-nlohmann::json quantizer_work(const nlohmann::json& parts);
 
 // Cost of the cells to do, summed. Counts quantizing and reading the weights once for all metrics
 // that share them.

@@ -8,6 +8,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/inputs/averaging/average_identity.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/plugin/averaging_handle.hpp"
 
@@ -19,17 +20,6 @@ namespace {
 std::string of_part(const std::string& fingerprint, const CorpusUse& use) {
   const std::string part = use.part.key();
   return part.empty() ? fingerprint : sha256_hex(fingerprint + " " + part);
-}
-
-// The parameters without paths: a field, a range.
-nlohmann::json reading_of(const CorpusUse& use) {
-  nlohmann::json out = use.parameters;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    if (schema.type == QUENCH_PARAMETER_PATH) {
-      out.erase(schema.name);
-    }
-  }
-  return out;
 }
 
 // Collects the parts; names what is missing if it may not measure.
@@ -153,7 +143,9 @@ class Parts {
     if (!files) {
       return lacks("corpus " + use.name);
     }
-    to = {{"files", of_part(*files, use)}, {"id", use.plugin->id}, {"params", reading_of(use)}};
+    to = {{"files", of_part(*files, use)},
+          {"id", use.plugin->id},
+          {"params", reading_parameters(*use.plugin, use.parameters)}};
     reads_text_ = reads_text_ || identities_.gives_text(use);
     return true;
   }
@@ -229,7 +221,7 @@ class Parts {
       // Measured as the format's file holds it.
       out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object());
     }
-    if (const std::optional<TransformUse>& transform = what_.quantizer->transform) {
+    if (const std::optional<PluginUse>& transform = what_.quantizer->transform) {
       out_["transform"] = plugin(*transform->plugin, transform->parameters);
     }
     if (!what_.quantizer->calibration) {
@@ -285,7 +277,7 @@ std::optional<nlohmann::json> evaluation_parts(Identities& identities, const Eva
     if (measure) {
       throw;
     }
-    missing = current_error().what();  // whoever measures it will report the error
+    missing = current_error().what();  // reported when it is measured
   }
   return std::nullopt;
 }

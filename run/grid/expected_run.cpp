@@ -14,25 +14,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The experiments that train, each training once.
-std::vector<const Experiment*> trainings(const std::vector<Experiment>& experiments) {
-  std::vector<const Experiment*> out;
-  std::set<std::string> seen;
-  for (const Experiment& experiment : experiments) {
-    // No estimate for a training whose data is missing: it would draw a model to learn the size.
-    if (experiment.training != nullptr && experiment.absent.empty() &&
-        seen.insert(experiment.checkpoints.back().location).second) {
-      out.push_back(&experiment);
-    }
-  }
-  return out;
-}
-
 // Tokens of each segment: the proportions of a training of unknown speed.
-ExpectedWork unmeasured(const std::vector<const Experiment*>& trained, const fs::path& home) {
+ExpectedWork unmeasured(const std::vector<Experiment>& experiments, const fs::path& home) {
   ExpectedWork out;
-  for (const Experiment* experiment : trained) {
-    const Training& training = *experiment->training;
+  for (const size_t at : trainings_of(experiments)) {
+    const Training& training = *experiments[at].training;
     for (const TrainingSegment& segment : survey_training(training, TrainedStates(home))) {
       out.pieces.push_back(static_cast<double>(segment.steps()) *
                            static_cast<double>(training.recipe.tokens_per_step()));
@@ -43,12 +29,12 @@ ExpectedWork unmeasured(const std::vector<const Experiment*>& trained, const fs:
 
 ExpectedWork expected_training(Catalog& catalog, const std::vector<Experiment>& experiments,
                                const Rates& rates, const fs::path& home) {
-  const std::vector<const Experiment*> trained = trainings(experiments);
-  const bool measured = std::all_of(trained.begin(), trained.end(), [&](const Experiment* each) {
-    return knows_training(rates, *each->training);
+  const std::vector<size_t> trained = trainings_of(experiments);
+  const bool measured = std::all_of(trained.begin(), trained.end(), [&](size_t at) {
+    return knows_training(rates, *experiments[at].training);
   });
   if (!measured) {
-    return unmeasured(trained, home);
+    return unmeasured(experiments, home);
   }
   ExpectedWork out;
   out.guess = false;
@@ -86,11 +72,24 @@ double sum(const std::vector<double>& pieces) {
 
 }  // namespace
 
+std::vector<size_t> trainings_of(const std::vector<Experiment>& experiments) {
+  std::vector<size_t> out;
+  std::set<std::string> seen;
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    // No estimate for a training whose data is missing: it would draw a model to learn the size.
+    if (experiments[i].training != nullptr && experiments[i].absent.empty() &&
+        seen.insert(experiments[i].checkpoints.back().location).second) {
+      out.push_back(i);
+    }
+  }
+  return out;
+}
+
 std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experiment>& experiments,
                                       const fs::path& home, const Rates& rates) {
   std::vector<TrainingCost> out;
-  for (const Experiment* experiment : trainings(experiments)) {
-    out.push_back(training_cost(catalog, *experiment->training, home, rates,
+  for (const size_t at : trainings_of(experiments)) {
+    out.push_back(training_cost(catalog, *experiments[at].training, home, rates,
                                 HostServices::instance().threads()));
   }
   return out;

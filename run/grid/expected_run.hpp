@@ -11,7 +11,10 @@
 
 namespace quench {
 
-// The training of each point of the sweep; points that train the same thing count once.
+// The experiments (indices) that train and lack none of their data; those that train the same thing
+// count once.
+std::vector<size_t> trainings_of(const std::vector<Experiment>& experiments);
+// What these trainings will cost.
 std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experiment>& experiments,
                                       const std::filesystem::path& home, const Rates& rates);
 

@@ -43,6 +43,28 @@ bool applies(const Experiment& experiment, const WeightsCell& weights, const Var
   return last && !weights.averaging && (compares || !variant.quantizer);
 }
 
+std::set<size_t> checkpoints_read(const Experiment& experiment) {
+  std::set<size_t> out;
+  for (const WeightsCell& weights : experiment.weights) {
+    out.insert(weights.members.begin(), weights.members.end());
+    if (weights.members.empty()) {
+      out.insert(weights.checkpoint);
+    }
+    for (const MetricCell& metric : experiment.metrics) {
+      if ((metric.needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0) {
+        continue;
+      }
+      for (const Variant& variant : variants_of(experiment, weights)) {
+        if (applies(experiment, weights, variant, metric)) {
+          const std::vector<size_t> branch = branch_until(experiment, weights.checkpoint);
+          out.insert(branch.begin(), branch.end());
+        }
+      }
+    }
+  }
+  return out;
+}
+
 namespace {
 
 std::string place_name(const std::string& branch, const std::string& revision,
@@ -233,8 +255,7 @@ std::string absence_of(const Experiment& experiment, const Cell& cell) {
   }
   const CheckpointCell& checkpoint =
       experiment.checkpoints[experiment.weights[cell.weights].checkpoint];
-  const std::string& tokenizer =
-      checkpoint.tokenizer.empty() ? experiment.tokenizer : checkpoint.tokenizer;
+  const std::string& tokenizer = tokenizer_named(experiment, checkpoint);
   if (const auto found = experiment.absent.find(tokenizer); found != experiment.absent.end()) {
     return found->second;
   }

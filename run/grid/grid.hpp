@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ std::vector<Variant> variants_of(const Experiment& experiment, const WeightsCell
 // float model, unless it compares).
 bool applies(const Experiment& experiment, const WeightsCell& weights, const Variant& variant,
              const MetricCell& metric);
+
+// The checkpoints (indices) that the weights of the grid read. Those of a share are not all.
+std::set<size_t> checkpoints_read(const Experiment& experiment);
 
 enum class CellState {
   kDone,    // the run's folder has a valid record

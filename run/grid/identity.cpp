@@ -55,6 +55,15 @@ std::string corpus_name(const CorpusUse& use) {
   return use.plugin->id + canonical_json(use.parameters);
 }
 
+// What `known` holds of this name, or nothing.
+template <typename Value>
+std::optional<Value> held(const std::map<std::string, Value>& known, const std::string& name,
+                          std::mutex& mutex) {
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(name);
+  return found != known.end() ? std::optional(found->second) : std::nullopt;
+}
+
 bool takes_paths(const PluginDescription& plugin) {
   return std::any_of(plugin.parameters.begin(), plugin.parameters.end(),
                      [](const auto& schema) { return schema.type == QUENCH_PARAMETER_PATH; });
@@ -65,6 +74,10 @@ nlohmann::json corpus_question(const CorpusUse& use) {
 }
 
 }  // namespace
+
+const std::string& tokenizer_named(const Experiment& experiment, const CheckpointCell& cell) {
+  return cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
+}
 
 std::string code_of_kind(const Catalog& catalog, const std::string& kind) {
   nlohmann::json all = nlohmann::json::object();
@@ -140,9 +153,7 @@ bool Identities::spend(uint64_t bytes) {
 }
 
 std::optional<CheckpointIdentity> Identities::known(const CheckpointCell& cell) {
-  const std::lock_guard lock(mutex_);
-  const auto found = checkpoints_.find(cell.location);
-  return found != checkpoints_.end() ? std::optional(found->second) : std::nullopt;
+  return held(checkpoints_, cell.location, mutex_);
 }
 
 CheckpointIdentity Identities::keep(const CheckpointCell& cell, CheckpointIdentity identity) {
@@ -177,7 +188,7 @@ std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& c
     identity.times = times_of(files);
     return keep(cell, std::move(identity));
   } catch (const std::exception&) {
-    return std::nullopt;  // whoever opens it will report the error
+    return std::nullopt;  // reported when it is opened
   }
 }
 
@@ -210,12 +221,8 @@ std::string Identities::family_of(const CheckpointCell& cell, const std::string&
   if (!cell.family.empty()) {
     return cell.family;
   }
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = families_by_config_.find(config_hash);
-        found != families_by_config_.end()) {
-      return found->second;
-    }
+  if (const auto known = held(families_by_config_, config_hash, mutex_)) {
+    return *known;
   }
   const nlohmann::json question = {
       {"config", config_hash}, {"families", families_}, {"rule", "shipped first"}};
@@ -269,11 +276,8 @@ void Identities::forget_if_changed(const CheckpointCell& cell) {
 
 std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
   const std::string name = corpus_name(use);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = corpora_.find(name); found != corpora_.end()) {
-      return found->second;
-    }
+  if (auto known = held(corpora_, name, mutex_)) {
+    return known;
   }
   const std::vector<fs::path> files = corpus_files(use);
   if (files.empty()) {
@@ -288,17 +292,14 @@ std::optional<std::string> Identities::remembered_corpus(const CorpusUse& use) {
   try {
     return spend(bytes_of(files)) ? std::optional(measured_corpus(use)) : std::nullopt;
   } catch (const std::exception&) {
-    return std::nullopt;  // whoever reads it will report the error
+    return std::nullopt;  // reported when it is read
   }
 }
 
 std::string Identities::measured_corpus(const CorpusUse& use) {
   const std::string name = corpus_name(use);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = corpora_.find(name); found != corpora_.end()) {
-      return found->second;
-    }
+  if (const auto known = held(corpora_, name, mutex_)) {
+    return *known;
   }
   const std::vector<fs::path> files = corpus_files(use);
   std::string fingerprint;
@@ -342,11 +343,8 @@ void Identities::check_read(const MetricCell& metric, const WantedRecords& read)
 
 bool Identities::gives_text(const CorpusUse& use) {
   const std::string name = corpus_name(use);
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto found = texts_.find(name); found != texts_.end()) {
-      return found->second;
-    }
+  if (const auto known = held(texts_, name, mutex_)) {
+    return *known;
   }
   nlohmann::json question = corpus_question(use);
   question["asked"] = "text";
@@ -367,17 +365,15 @@ bool Identities::gives_text(const CorpusUse& use) {
 
 std::optional<TokenizerIdentity> Identities::known_tokenizer(const Experiment& experiment,
                                                              const CheckpointCell& cell) {
-  const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
-  const std::lock_guard lock(mutex_);
-  const auto found = tokenizers_.find(named.empty() ? cell.location : named);
-  return found != tokenizers_.end() ? std::optional(found->second) : std::nullopt;
+  const std::string& named = tokenizer_named(experiment, cell);
+  return held(tokenizers_, named.empty() ? cell.location : named, mutex_);
 }
 
 TokenizerIdentity Identities::tokenizer(const Experiment& experiment, const CheckpointCell& cell) {
   if (const auto known = known_tokenizer(experiment, cell)) {
     return *known;
   }
-  const std::string& named = cell.tokenizer.empty() ? experiment.tokenizer : cell.tokenizer;
+  const std::string& named = tokenizer_named(experiment, cell);
   TokenizerIdentity identity =
       named.empty() ? own_tokenizer(cell) : TokenizerChoice(named, "").identity(catalog_);
   const std::lock_guard lock(mutex_);

@@ -33,6 +33,9 @@ struct CheckpointIdentity {
   std::string times;
 };
 
+// The tokenizer that the manifest names for this checkpoint; "": its own.
+const std::string& tokenizer_named(const Experiment& experiment, const CheckpointCell& cell);
+
 // One hash over the code of all plugins of a kind: which of them answers may change with any.
 std::string code_of_kind(const Catalog& catalog, const std::string& kind);
 

@@ -40,7 +40,7 @@ class Shapes {
 
  private:
   Shape read(const CheckpointCell& cell) {
-    if (!is_hub_model(cell.model)) {
+    if (!is_hub_spec(cell.model)) {
       fail(QUENCH_INVALID_ARGUMENT, "--shapes: got the model {}, wanted models of the hub alone",
            printable(cell.model, 300));
     }

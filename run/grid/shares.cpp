@@ -248,24 +248,28 @@ Shares make_shares(Catalog& catalog, const std::vector<Experiment>& experiments,
   return out;
 }
 
+std::map<std::pair<size_t, size_t>, uint64_t> share_of_weights(const Shares& shares) {
+  std::map<std::pair<size_t, size_t>, uint64_t> out;
+  for (size_t i = 0; i < shares.units.size(); ++i) {
+    for (const auto& weights : shares.units[i].weights) {
+      out[weights] = shares.share_of[i];
+    }
+  }
+  return out;
+}
+
 std::vector<Experiment> experiments_of(const Shares& shares, uint64_t number,
                                        const std::vector<Experiment>& experiments) {
-  std::map<size_t, std::vector<size_t>> rows;  // by experiment
-  for (size_t i = 0; i < shares.units.size(); ++i) {
-    for (const auto& [at, row] : shares.units[i].weights) {
-      if (shares.share_of[i] + 1 == number) {
-        rows[at].push_back(row);
-      }
+  std::map<size_t, std::vector<WeightsCell>> rows;  // by experiment
+  for (const auto& [weights, share] : share_of_weights(shares)) {
+    if (share + 1 == number) {
+      rows[weights.first].push_back(experiments[weights.first].weights[weights.second]);
     }
   }
   std::vector<Experiment> out;
   for (auto& [at, of_experiment] : rows) {
-    std::sort(of_experiment.begin(), of_experiment.end());
     Experiment& part = out.emplace_back(experiments[at]);
-    part.weights.clear();
-    for (const size_t row : of_experiment) {
-      part.weights.push_back(experiments[at].weights[row]);
-    }
+    part.weights = std::move(of_experiment);
     part.is_share = part.weights.size() < experiments[at].weights.size();
   }
   return out;

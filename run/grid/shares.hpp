@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <utility>
@@ -40,8 +41,8 @@ struct ShareUnit {
 std::vector<ShareUnit> share_units(Catalog& catalog, const std::vector<Experiment>& experiments,
                                    const HubEnvironment& hub);
 
-// The share (from 0) of each unit: the dearest first, each to the share with the least so far;
-// among equals the first. So two shares differ by at most the cost of one unit.
+// The share (from 0) of each unit: the most expensive first, each to the share with the least so
+// far; among equals the first. So two shares differ by at most the cost of one unit.
 std::vector<uint64_t> split(std::span<const uint64_t> costs, uint64_t shares);
 
 struct Shares {
@@ -53,6 +54,9 @@ struct Shares {
 };
 Shares make_shares(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, uint64_t count);
+
+// The share (from 0) of each set of weights, by experiment and row.
+std::map<std::pair<size_t, size_t>, uint64_t> share_of_weights(const Shares& shares);
 
 // What the share is to run: the experiments that have something in it, with these rows only.
 std::vector<Experiment> experiments_of(const Shares& shares, uint64_t number,

@@ -28,8 +28,21 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
 }
 
 bool is_folder(const fs::path& path) {
-  std::error_code error;  // whoever opens an unreadable file reports why
+  std::error_code error;  // reported where the file is opened
   return fs::is_directory(path, error);
+}
+
+// Calls `visit` with each regular file and its status.
+template <typename Visit>
+void for_each_file(const std::vector<fs::path>& files, Visit visit) {
+  for (const fs::path& path : files) {
+    for (const fs::path& file : is_folder(path) ? entries_of(path) : std::vector<fs::path>{path}) {
+      struct stat status {};
+      if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
+        visit(file, status);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -54,40 +67,19 @@ std::vector<fs::path> watched_files(const CheckpointCell& cell, const fs::path& 
 
 std::string times_of(const std::vector<fs::path>& files) {
   std::string out;
-  const auto add = [&](const fs::path& file) {
-    struct stat status {};
-    if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
-      out += fmt::format("{} {} {} {}.{} {}.{}\n", file.string(), status.st_ino, status.st_size,
-                         status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
-                         status.st_ctim.tv_nsec);
-    }
-  };
-  for (const fs::path& file : files) {
-    if (!is_folder(file)) {
-      add(file);
-      continue;
-    }
-    const std::vector<fs::path> inside = entries_of(file);
-    std::for_each(inside.begin(), inside.end(), add);
-  }
+  for_each_file(files, [&](const fs::path& file, const struct stat& status) {
+    out += fmt::format("{} {} {} {}.{} {}.{}\n", file.string(), status.st_ino, status.st_size,
+                       status.st_mtim.tv_sec, status.st_mtim.tv_nsec, status.st_ctim.tv_sec,
+                       status.st_ctim.tv_nsec);
+  });
   return out;
 }
 
 uint64_t bytes_of(const std::vector<fs::path>& files) {
   uint64_t bytes = 0;
-  const auto add = [&](const fs::path& file) {
-    std::error_code error;
-    const uint64_t size = fs::is_regular_file(file, error) ? fs::file_size(file, error) : 0;
-    bytes += error ? 0 : size;
-  };
-  for (const fs::path& file : files) {
-    if (!is_folder(file)) {
-      add(file);
-      continue;
-    }
-    const std::vector<fs::path> inside = entries_of(file);
-    std::for_each(inside.begin(), inside.end(), add);
-  }
+  for_each_file(files, [&](const fs::path&, const struct stat& status) {
+    bytes += static_cast<uint64_t>(status.st_size);
+  });
   return bytes;
 }
 

@@ -71,9 +71,10 @@ void annotate_learning_rate(FoundBranch& branch, const std::filesystem::path& re
 
 namespace {
 
-class Planting {
+class BranchTreeBuilder {
  public:
-  Planting(std::vector<FoundBranch> found, const ManifestCheckpoints& spec, Problems& problems)
+  BranchTreeBuilder(std::vector<FoundBranch> found, const ManifestCheckpoints& spec,
+                    Problems& problems)
       : found_(std::move(found)), spec_(spec), problems_(problems) {}
 
   Trajectory run() {
@@ -205,9 +206,9 @@ class Planting {
 
 }  // namespace
 
-Trajectory plant(std::vector<FoundBranch> found, const ManifestCheckpoints& spec,
-                 Problems& problems) {
-  return Planting(std::move(found), spec, problems).run();
+Trajectory build_branch_tree(std::vector<FoundBranch> found, const ManifestCheckpoints& spec,
+                             Problems& problems) {
+  return BranchTreeBuilder(std::move(found), spec, problems).run();
 }
 
 }  // namespace quench

@@ -24,7 +24,7 @@ void annotate_learning_rate(FoundBranch& branch, const std::filesystem::path& re
 
 // Joins the branches. Reports missing parents, cycles, repeated branch names, and checkpoints in
 // two branches.
-Trajectory plant(std::vector<FoundBranch> found, const ManifestCheckpoints& spec,
-                 Problems& problems);
+Trajectory build_branch_tree(std::vector<FoundBranch> found, const ManifestCheckpoints& spec,
+                             Problems& problems);
 
 }  // namespace quench

@@ -17,10 +17,6 @@ namespace quench {
 
 namespace fs = std::filesystem;
 
-bool is_hub_model(const std::string& model) {
-  return model.rfind("hf://", 0) == 0;
-}
-
 std::string hub_hint(const std::string& path) {
   const size_t slash = path.find('/');
   const bool in_form = slash != std::string::npos && slash > 0 && slash + 1 < path.size() &&
@@ -32,15 +28,21 @@ std::string hub_hint(const std::string& path) {
   return in_form ? fmt::format("; did you mean hf://{}?", path) : "";
 }
 
+std::string config_text(const std::string& config, const fs::path& relative_to) {
+  constexpr size_t kMaxConfigBytes = 16u << 20;
+  return config.empty() || config[0] == '{' ? config
+                                            : read_file(relative_to / config, kMaxConfigBytes);
+}
+
 const std::vector<std::string>& RevisionNames::of(const std::string& model,
                                                   const fs::path& folder) {
-  const std::string key = is_hub_model(model) ? model : folder.string();
+  const std::string key = is_hub_spec(model) ? model : folder.string();
   const auto known = known_.find(key);
   if (known != known_.end()) {
     return known->second;
   }
   std::vector<std::string> names;
-  if (is_hub_model(model)) {
+  if (is_hub_spec(model)) {
     names = list_ ? list_(model) : cached_revisions(model, hub_);
   } else {
     std::error_code error;
@@ -111,7 +113,7 @@ class BranchFinder {
         !is_pattern(spec_.parent.value, spec_.parent.place)) {
       return {};
     }
-    if (!is_hub_model(spec_.model.value) && !fs::exists(folder_)) {
+    if (!is_hub_spec(spec_.model.value) && !fs::exists(folder_)) {
       add(spec_.model.place,
           fmt::format("model {} does not exist{}", folder_.lexically_normal().string(),
                       hub_hint(spec_.model.value)));
@@ -134,14 +136,9 @@ class BranchFinder {
     problems_.add(place, where_ + ": " + message);
   }
 
-  // Reads the text of a config.json that the manifest names or contains.
   void read_config() {
-    config_ = spec_.config.value;
-    if (config_.empty() || config_[0] == '{') {
-      return;
-    }
     try {
-      config_ = read_file(relative_to_ / spec_.config.value, kMaxConfigBytes);
+      config_ = config_text(spec_.config.value, relative_to_);
     } catch (const Error& error) {
       add(spec_.config.place, fmt::format("config: {}", error.what()));
     }
@@ -161,7 +158,7 @@ class BranchFinder {
     CheckpointCell cell;
     cell.model = spec_.model.value;
     cell.revision = revision;
-    if (is_hub_model(cell.model)) {
+    if (is_hub_spec(cell.model)) {
       cell.location = revision.empty() ? cell.model : cell.model + "@" + revision;
     } else {
       cell.location = revision.empty() ? folder_.string() : (folder_ / revision).string();
@@ -220,14 +217,14 @@ class BranchFinder {
   // cache: listed ones are accepted, and their cells wait until they are downloaded.
   std::vector<Found> listed() {
     if (spec_.revisions.empty()) {
-      return is_hub_model(spec_.model.value) ? std::vector{named("", spec_.model.place)}
-                                             : whole_folder();
+      return is_hub_spec(spec_.model.value) ? std::vector{named("", spec_.model.place)}
+                                            : whole_folder();
     }
     if (!is_pattern(spec_.pattern, spec_.revisions_place)) {
       return {};
     }
     std::vector<Found> out;
-    const bool is_hub = is_hub_model(spec_.model.value);  // no list is asked for then
+    const bool is_hub = is_hub_spec(spec_.model.value);  // no list is asked for then
     const std::vector<std::string> names =
         is_hub ? std::vector<std::string>() : names_.of(spec_.model.value, folder_);
     for (const PlacedText& wanted : spec_.revisions) {
@@ -271,9 +268,9 @@ class BranchFinder {
   }
 
   std::string none() const {
-    return is_hub_model(spec_.model.value) ? "none in the cache; get them with: quench fetch " +
-                                                 printable(spec_.place.file, 400)
-                                           : "none";
+    return is_hub_spec(spec_.model.value) ? "none in the cache; get them with: quench fetch " +
+                                                printable(spec_.place.file, 400)
+                                          : "none";
   }
 
   // The number that a range of `match` constrains, or nothing.
@@ -388,8 +385,6 @@ class BranchFinder {
     }
   }
 
-  static constexpr size_t kMaxConfigBytes = 16u << 20;
-
   const ManifestBranch& spec_;
   const fs::path& relative_to_;
   fs::path folder_;
@@ -413,7 +408,7 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec, const fs::path& rela
     place_on_axes(branch, problems);
     annotate_learning_rate(branch, relative_to, problems);
   }
-  return plant(std::move(found), spec, problems);
+  return build_branch_tree(std::move(found), spec, problems);
 }
 
 }  // namespace quench

@@ -52,7 +52,9 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec,
                            const std::filesystem::path& relative_to, RevisionNames& names,
                            Problems& problems);
 
-bool is_hub_model(const std::string& model);
+// The text of a config.json that a manifest names or contains. Throws Error if it cannot be read.
+std::string config_text(const std::string& config, const std::filesystem::path& relative_to);
+
 // "; did you mean hf://org/name?" for a path in the form org/name, else "".
 std::string hub_hint(const std::string& path);
 

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "core/base/config/amount.hpp"
-#include "core/error.hpp"
 #include "core/parse_number.hpp"
-#include "run/manifest/schema_pieces.hpp"
+#include "run/manifest/fields.hpp"
 
 namespace quench {
 
@@ -23,87 +22,27 @@ constexpr long long kMostRetries = 10'000;
 constexpr uint64_t kMostSeconds = uint64_t{366} * 86400;
 constexpr size_t kLongestLine = 4096;
 
-// A key: its schema, with its range and default, and how its value is read. A value that stays null
-// is not given.
-struct Key {
-  const char* name;
-  json schema;
-  void (*read)(const Key& key, MappingReader& reader, Problems& problems, json& value);
-  json (*parse)(const std::string& text) = nullptr;  // null: the text has another form
-  const char* wanted = "";                           // that form
-  std::string (*fault)(const std::string& line) = nullptr;
-};
+// The section as Python reads it; a key that is not given and has no default is not there.
+using Cluster = json;
+using ClusterFields = Fields<Cluster>;
 
-void complain(Problems& problems, const Key& key, const YamlNode& node, const std::string& wanted) {
-  problems.add(node.place,
-               fmt::format("cluster: `{}`: got {}, wanted {}", key.name, node.described(), wanted));
-}
-
-void read_count(const Key& key, MappingReader& reader, Problems&, json& value) {
-  const long long count = reader.integer(key.name, key.schema.value("default", 0LL), 1,
-                                         key.schema.at("maximum").get<long long>());
-  if (count > 0) {
-    value = count;
-  }
-}
-
-void read_flag(const Key& key, MappingReader& reader, Problems&, json& value) {
-  value = reader.flag(key.name, key.schema.at("default").get<bool>());
-}
-
-void read_text(const Key& key, MappingReader& reader, Problems& problems, json& value) {
-  const YamlNode* node = reader.get(key.name);
-  if (node == nullptr) {
-    if (key.schema.contains("default")) {
-      value = key.parse(key.schema.at("default").get<std::string>());
-    }
-    return;
-  }
-  value = node->is_scalar() ? key.parse(node->scalar) : json();
-  if (value.is_null()) {
-    complain(problems, key, *node, key.wanted);
-  }
-}
-
-void read_lines(const Key& key, MappingReader& reader, Problems& problems, json& value) {
-  const YamlNode* node = reader.get(key.name);
-  if (node == nullptr || node->is_null()) {
-    return;
-  }
-  if (!node->is_sequence()) {
-    complain(problems, key, *node, "a list of lines");
-    return;
-  }
-  value = json::array();
-  for (const YamlNode& item : node->items) {
-    const bool is_line = item.is_scalar() && !item.scalar.empty() &&
-                         item.scalar.find_first_of("\n\r") == std::string::npos &&
-                         item.scalar.size() <= kLongestLine;
-    const std::string fault = is_line && key.fault != nullptr ? key.fault(item.scalar) : "";
-    if (!is_line || !fault.empty()) {
-      complain(problems, key, item, is_line ? fault : "one line of text");
-    } else {
-      value.push_back(item.scalar);
-    }
-  }
-}
-
-json parsed(const std::optional<uint64_t>& number) {
-  return number ? json(*number) : json();
-}
-
-json parse_scheduler(const std::string& text) {
-  return text == "slurm" || text == "htcondor" ? json(text) : json();
+// The member that a key fills.
+auto at(const char* name) {
+  return [name](Cluster& cluster) -> json& { return cluster[name]; };
 }
 
 // A name that stands alone in a line of the script.
-json parse_word(const std::string& text) {
-  return text.empty() || text.find_first_of(" \t\n\r\"'\\") != std::string::npos ? json()
-                                                                                 : json(text);
+std::optional<std::string> parse_word(const std::string& text) {
+  const bool sound = !text.empty() && text.find_first_of(" \t\n\r\"'\\") == std::string::npos;
+  return sound ? std::optional(text) : std::nullopt;
+}
+
+std::optional<std::string> parse_scheduler(const std::string& text) {
+  return text == "slurm" || text == "htcondor" ? std::optional(text) : std::nullopt;
 }
 
 // `2`, or `a100:2`.
-json parse_gpus(const std::string& text) {
+std::optional<std::string> parse_gpus(const std::string& text) {
   const size_t colon = text.rfind(':');
   const std::string type = colon == std::string::npos ? "" : text.substr(0, colon);
   const auto count =
@@ -111,7 +50,7 @@ json parse_gpus(const std::string& text) {
   const bool sound = count && *count >= 0 && *count <= kMostGpus &&
                      (colon == std::string::npos || !type.empty()) &&
                      type.find_first_of(" \t\n\"'\\:") == std::string::npos;
-  return sound ? json(text) : json();
+  return sound ? std::optional(text) : std::nullopt;
 }
 
 // What `submit` writes itself: given twice, the tasks would not do what it counts on.
@@ -140,98 +79,96 @@ std::string fault_of_condor_line(const std::string& line) {
   return "";
 }
 
-Key count_key(const char* name, const char* description, long long most) {
-  return {name,
-          {{"type", "integer"}, {"minimum", 1}, {"maximum", most}, {"description", description}},
-          read_count};
+std::string fault_of_shell_line(const std::string&) {
+  return "";
 }
 
-Key time_key(const char* name, const char* description) {
-  return {name,
-          {{"type", "string"},
-           {"pattern", "^([0-9]+[smhd]|([0-9]+-)?[0-9]{1,3}:[0-9]{2}:[0-9]{2})$"},
-           {"description", description}},
-          read_text,
-          [](const std::string& text) { return parsed(parse_duration(text)); },
-          "a time like 90m, 4h, 2d, 04:00:00 or 1-12:00:00"};
+// ---- kinds of keys
+
+ClusterFields::Field& add_count(ClusterFields& f, const char* name, long long most,
+                                const char* meaning) {
+  return f.integer(name, at(name), 1, most, meaning);
 }
 
-Key size_key(const char* name, const char* description) {
-  return {name,
-          {{"type", "string"},
-           {"pattern", "^[0-9]+([.][0-9]+)? ?[kMGT]i?B$"},
-           {"description", description}},
-          read_text,
-          [](const std::string& text) { return parsed(parse_size(text)); },
-          "a size like 500MB, 32GB or 1.5TiB"};
+ClusterFields::Field& add_time(ClusterFields& f, const char* name, const char* meaning) {
+  return f.parsed(
+      name, at(name), parse_duration, "a time like 90m, 4h, 2d, 04:00:00 or 1-12:00:00",
+      {{"type", "string"}, {"pattern", "^([0-9]+[smhd]|([0-9]+-)?[0-9]{1,3}:[0-9]{2}:[0-9]{2})$"}},
+      meaning);
 }
 
-Key word_key(const char* name, const char* description) {
-  return {name,
-          {{"type", {"string", "number"}},
-           {"pattern", "^[^ \\t\\n\"'\\\\]+$"},
-           {"description", description}},
-          read_text,
-          parse_word,
-          "one word"};
+void add_size(ClusterFields& f, const char* name, const char* meaning) {
+  f.parsed(name, at(name), parse_size, "a size like 500MB, 32GB or 1.5TiB",
+           {{"type", "string"}, {"pattern", "^[0-9]+([.][0-9]+)? ?[kMGT]i?B$"}}, meaning);
 }
 
-Key lines_key(const char* name, const char* description, const char* pattern,
-              std::string (*fault)(const std::string&)) {
-  return {name,
-          {{"type", {"array", "null"}},
-           {"items", {{"type", "string"}, {"pattern", pattern}}},
-           {"description", description}},
-          read_lines,
-          nullptr,
-          "",
-          fault};
+void add_word(ClusterFields& f, const char* name, const char* meaning) {
+  f.parsed(name, at(name), parse_word, "one word",
+           {{"type", {"string", "number"}}, {"pattern", "^[^ \\t\\n\"'\\\\]+$"}}, meaning);
 }
 
-Key with_default(Key key, const json& value) {
-  key.schema["default"] = value;
-  return key;
+// Lines of text; `fault` says what a line must be, if it is not.
+void add_lines(ClusterFields& f, const char* name, const char* meaning, const char* pattern,
+               std::string (*fault)(const std::string& line)) {
+  const json schema = {{"type", {"array", "null"}},
+                       {"items", {{"type", "string"}, {"pattern", pattern}}},
+                       {"description", meaning}};
+  f.own(name, schema, [name, fault](MappingReader& reader, Cluster& out) {
+    const YamlNode* node = reader.get(name);
+    const auto complain = [&](const YamlNode& got, const std::string& wanted) {
+      reader.add(got.place, fmt::format("`{}`: got {}, wanted {}", name, got.described(), wanted));
+    };
+    if (node == nullptr || node->is_null()) {
+      return;
+    }
+    if (!node->is_sequence()) {
+      complain(*node, "a list of lines");
+      return;
+    }
+    json& lines = out[name] = json::array();
+    for (const YamlNode& item : node->items) {
+      const bool is_line = item.is_scalar() && !item.scalar.empty() &&
+                           item.scalar.find_first_of("\n\r") == std::string::npos &&
+                           item.scalar.size() <= kLongestLine;
+      const std::string wanted = is_line ? fault(item.scalar) : "one line of text";
+      if (wanted.empty()) {
+        lines.push_back(item.scalar);
+      } else {
+        complain(item, wanted);
+      }
+    }
+  });
 }
 
 // In the order of docs/configuration.md.
-const std::vector<Key>& keys() {
-  static const std::vector<Key> kKeys = {
-      {"to",
-       {{"enum", {"slurm", "htcondor"}}, {"description", "Who runs the tasks"}},
-       read_text,
-       parse_scheduler,
-       "slurm or htcondor"},
-      count_key("shares", "Tasks that the work is split into", kMostTasks),
-      count_key("at_once", "Tasks that run at the same time, at most", kMostTasks),
-      time_key("time", "Of one task, such as 4h (default: twice what plan estimates)"),
-      size_key("memory", "Of one task, such as 32GB (default: from plan's estimate)"),
-      count_key("cpus", "Threads of one task", kMostCpus),
-      {"gpus",
-       {{"anyOf",
-         {{{"type", "integer"}, {"minimum", 0}, {"maximum", kMostGpus}},
-          {{"type", "string"}, {"pattern", "^([^ \\t\\n\"'\\\\:]+:)?[0-9]{1,4}$"}}}},
-        {"description", "Of one task: 1, or a100:1"}},
-       read_text,
-       parse_gpus,
-       "a number, or a type and a number like a100:2"},
-      size_key("disk", "Scratch space of one task, such as 20GB"),
-      word_key("partition", "Slurm's partition"),
-      word_key("account", "Slurm's account, HTCondor's accounting group"),
-      word_key("qos", "Slurm's quality of service"),
-      with_default(time_key("grace", "How long a task that must stop has to write its state"),
-                   "5m"),
-      {"requeue",
-       {{"type", "boolean"},
-        {"default", true},
-        {"description", "Put a task back into the queue that was stopped unfinished"}},
-       read_flag},
-      with_default(count_key("retries", "How often, at most", kMostRetries), 20),
-      lines_key("before", "Lines of shell before quench: module load x", "^[^\\n\\r]+$", nullptr),
-      lines_key("slurm", "Further options of sbatch", "^--[^\\n\\r]+$", fault_of_slurm_line),
-      lines_key("htcondor", "Further commands of the submit file", "^[^=\\n\\r]+=[^\\n\\r]*$",
-                fault_of_condor_line)};
-  return kKeys;
-}
+const ClusterFields kCluster([](ClusterFields& f) {
+  f.parsed("to", at("to"), parse_scheduler, "slurm or htcondor", {{"enum", {"slurm", "htcondor"}}},
+           "Who runs the tasks");
+  add_count(f, "shares", kMostTasks, "Tasks that the work is split into");
+  add_count(f, "at_once", kMostTasks, "Tasks that run at the same time, at most");
+  add_time(f, "time", "Of one task, such as 4h (default: twice what plan estimates)");
+  add_size(f, "memory", "Of one task, such as 32GB (default: from plan's estimate)");
+  add_count(f, "cpus", kMostCpus, "Threads of one task");
+  f.parsed("gpus", at("gpus"), parse_gpus, "a number, or a type and a number like a100:2",
+           {{"anyOf",
+             {{{"type", "integer"}, {"minimum", 0}, {"maximum", kMostGpus}},
+              {{"type", "string"}, {"pattern", "^([^ \\t\\n\"'\\\\:]+:)?[0-9]{1,4}$"}}}}},
+           "Of one task: 1, or a100:1");
+  add_size(f, "disk", "Scratch space of one task, such as 20GB");
+  add_word(f, "partition", "Slurm's partition");
+  add_word(f, "account", "Slurm's account, HTCondor's accounting group");
+  add_word(f, "qos", "Slurm's quality of service");
+  add_time(f, "grace", "How long a task that must stop has to write its state")
+      .schema({{"default", "5m"}});
+  f.flag("requeue", at("requeue"), "Put a task back into the queue that was stopped unfinished")
+      .schema({{"default", true}});
+  add_count(f, "retries", kMostRetries, "How often, at most").schema({{"default", 20}});
+  add_lines(f, "before", "Lines of shell before quench: module load x", "^[^\\n\\r]+$",
+            fault_of_shell_line);
+  add_lines(f, "slurm", "Further options of sbatch", "^--[^\\n\\r]+$", fault_of_slurm_line);
+  add_lines(f, "htcondor", "Further commands of the submit file", "^[^=\\n\\r]+=[^\\n\\r]*$",
+            fault_of_condor_line);
+});
 
 std::optional<uint64_t> within_a_year(uint64_t seconds) {
   return seconds > 0 && seconds <= kMostSeconds ? std::optional(seconds) : std::nullopt;
@@ -287,11 +224,7 @@ std::optional<uint64_t> parse_size(std::string_view text) {
 }
 
 json cluster_schema() {
-  json properties = json::object();
-  for (const Key& key : keys()) {
-    properties[key.name] = key.schema;
-  }
-  json out = closed(std::move(properties));
+  json out = kCluster.schema();
   out["type"] = {"object", "null"};
   return out;
 }
@@ -299,17 +232,8 @@ json cluster_schema() {
 json read_cluster(const YamlNode* node, Problems& problems) {
   YamlNode nothing;
   nothing.kind = YamlNode::Kind::kMapping;
-  MappingReader reader(node == nullptr || node->is_null() ? nothing : *node, "cluster", problems);
-  json out = json::object();
-  for (const Key& key : keys()) {
-    json value;
-    key.read(key, reader, problems, value);
-    if (!value.is_null()) {
-      out[key.name] = std::move(value);
-    }
-  }
-  reader.finish();
-  return out;
+  return kCluster.read(node == nullptr || node->is_null() ? nothing : *node, "cluster", problems,
+                       {{"grace", 300}, {"requeue", true}, {"retries", 20}});
 }
 
 }  // namespace quench

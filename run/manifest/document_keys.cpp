@@ -4,7 +4,7 @@
 #include "run/manifest/manifest_data.hpp"
 #include "run/manifest/manifest_items.hpp"
 #include "run/manifest/requirements.hpp"
-#include "run/manifest/section_schemas.hpp"
+#include "run/manifest/sweep.hpp"
 
 namespace quench {
 
@@ -170,8 +170,8 @@ const Fields<Manifest>& document_keys() {
   return kDocument;
 }
 
-const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
-  static const std::vector<std::pair<std::string, std::string>> kHomes = {
+const std::vector<std::pair<std::string, std::string>>& sections_of_keys() {
+  static const std::vector<std::pair<std::string, std::string>> kSections = {
       {"model", "under `checkpoints`"},
       {"tokenizer", "under `checkpoints`"},
       {"revisions", "under `checkpoints`"},
@@ -192,7 +192,7 @@ const std::vector<std::pair<std::string, std::string>>& homes_of_keys() {
       {"sequences", "under a name in `calibration`"},
       {"length", "under a name in `calibration`"},
       {"packing", "under a name in `calibration`"}};
-  return kHomes;
+  return kSections;
 }
 
 }  // namespace quench

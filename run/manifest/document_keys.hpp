@@ -12,6 +12,6 @@ namespace quench {
 
 const Fields<Manifest>& document_keys();
 // Keys that people put at the top level, and where they belong.
-const std::vector<std::pair<std::string, std::string>>& homes_of_keys();
+const std::vector<std::pair<std::string, std::string>>& sections_of_keys();
 
 }  // namespace quench

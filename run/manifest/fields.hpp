@@ -57,6 +57,9 @@ template <typename T>
 T or_zero(const std::optional<T>& value) {
   return value.value_or(T{});
 }
+inline long long or_zero(const nlohmann::json& value) {
+  return value.is_null() ? 0 : value.get<long long>();
+}
 
 // Words as an error lists them; what they stand for is of no interest there.
 inline const std::string& word_of(const std::string& word) {
@@ -208,13 +211,13 @@ class Fields {
                  read_word(reader, name, words, value, [&](const std::string& got) {
                    const std::vector<std::string> all = listed(words);
                    const std::string near = nearest(got, all);
-                   return fmt::format("expected one of {}{}", fmt::join(all, ", "),
+                   return fmt::format("wanted one of {}{}", fmt::join(all, ", "),
                                       near.empty() ? "" : fmt::format("; did you mean {}?", near));
                  });
                }));
   }
 
-  // The same of two, as "expected a or b".
+  // The same of two, as "wanted a or b".
   template <typename Member>
   Field& either(const char* name, Member member, const char* one, const char* other,
                 const char* meaning = "") {
@@ -223,7 +226,7 @@ class Fields {
                given(name, member, [name, words](MappingReader& reader, auto& value) {
                  read_word(reader, name, words, value, [&](const std::string& got) {
                    value = got;  // not the default, on which other keys may rest
-                   return fmt::format("expected {} or {}", words[0], words[1]);
+                   return fmt::format("wanted {} or {}", words[0], words[1]);
                  });
                }));
   }

@@ -141,15 +141,12 @@ json learning_rate_schema() {
 }
 
 json training_rate_schema() {
-  const json number = {{"type", "number"}, {"minimum", 0}};
-  json out = closed({{"schedule", {{"enum", {"constant", "linear", "cosine", "wsd"}}}},
-                     {"peak", described({{"type", "number"}, {"exclusiveMinimum", 0}},
-                                        "The highest learning rate")},
-                     {"warmup", described(reference("amount"), "Steps from 0 to the peak")},
-                     {"final", described(number, "The learning rate at the end")},
-                     {"decay_steps", described(reference("amount"), "Of wsd")},
-                     {"decay", {{"enum", {"linear", "1-sqrt"}}}}});
-  out["required"] = {"schedule", "peak"};
+  json out = schedule_schema({"constant", "linear", "cosine", "wsd"}, {&kDecay, &kWsd},
+                             {"schedule", "peak"});
+  out["properties"].erase("steps");  // of the training
+  json& peak = out["properties"]["peak"];
+  peak.erase("minimum");
+  peak["exclusiveMinimum"] = 0;
   return out;
 }
 
@@ -161,7 +158,7 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
     const size_t before = problems.size();
     out = read_schedule(reader, steps);
     if (problems.size() == before && out.peak == 0) {
-      problems.add(node.place, where + ": peak = 0, expected more");
+      problems.add(node.place, where + ": peak = 0, wanted more");
     }
   }
   out.steps = steps;

@@ -15,7 +15,7 @@ namespace {
 void read_document(const YamlNode& root, Manifest& out) {
   MappingReader reader(root, "manifest", out.problems);
   document_keys().read_keys(reader, out);
-  reader.finish(homes_of_keys());
+  reader.finish(sections_of_keys());
 }
 
 void erase_member(YamlNode& mapping, const std::string& key) {

@@ -2,6 +2,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
+#include "run/manifest/manifest_schema.hpp"
 
 namespace quench {
 
@@ -105,6 +106,33 @@ std::vector<ManifestItem> read_items(const YamlNode* node, ItemKind kind, Proble
     items.push_back(reader.read(entry));
   }
   return items;
+}
+
+nlohmann::json entries_schema(const Catalog& catalog, ItemKind kind) {
+  const ItemSection& section = item_section(kind);
+  nlohmann::json properties = nlohmann::json::object();
+  section.keys.add_properties(catalog, properties);
+  nlohmann::json one_id = nlohmann::json::array();
+  nlohmann::json bare = nlohmann::json::array();  // ids that may stand alone
+  for (const PluginDescription* plugin : catalog.of_kind(section.kind)) {
+    properties[plugin->id] = parameters_schema(*plugin);
+    one_id.push_back({{"required", {plugin->id}}});
+    if (!properties[plugin->id].contains("required")) {
+      bare.push_back(plugin->id);
+    }
+  }
+  nlohmann::json entry = closed(std::move(properties));
+  nlohmann::json forms = nlohmann::json::array();
+  if (!one_id.empty()) {
+    entry["oneOf"] = one_id;
+    forms.push_back(entry);
+  }
+  if (!bare.empty()) {
+    forms.push_back({{"enum", bare}});
+  }
+  nlohmann::json out = {{"type", nlohmann::json::array({"array", "null"})}};
+  out["items"] = forms.empty() ? nlohmann::json(false) : nlohmann::json{{"anyOf", forms}};
+  return out;
 }
 
 }  // namespace quench

@@ -12,4 +12,7 @@ namespace quench {
 // The entries of `node`, which may be nullptr or null. Adds errors to `problems`.
 std::vector<ManifestItem> read_items(const YamlNode* node, ItemKind kind, Problems& problems);
 
+// The schema of such a list.
+nlohmann::json entries_schema(const Catalog& catalog, ItemKind kind);
+
 }  // namespace quench

@@ -53,7 +53,7 @@ int64_t length_in_steps(MappingReader& reader, const ManifestTraining& out) {
                         : tokens ? *tokens / per_step + (*tokens % per_step == 0 ? 0 : 1)
                                  : 1;
   if (count < 1 || count > kMaxSteps) {
-    reader.add(place, fmt::format("{} steps, expected 1..{}", count, kMaxSteps));
+    reader.add(place, fmt::format("{} steps, wanted 1..{}", count, kMaxSteps));
     return 1;
   }
   return count;
@@ -65,7 +65,7 @@ void check_micro_batch(MappingReader& reader, ManifestTraining& out) {
   }
   if (out.batch % out.micro_batch != 0) {
     reader.add(reader.get("micro_batch")->place,
-               fmt::format("micro_batch = {}, expected a divisor of the batch, {}", out.micro_batch,
+               fmt::format("micro_batch = {}, wanted a divisor of the batch, {}", out.micro_batch,
                            out.batch));
     out.micro_batch = out.batch;
   }
@@ -74,7 +74,7 @@ void check_micro_batch(MappingReader& reader, ManifestTraining& out) {
 void read_every(MappingReader& reader, ManifestTraining& out) {
   out.every = reader.amount("every").value_or(*out.schedule.steps);
   if (out.every < 1) {
-    reader.add(reader.get("every")->place, "every = 0, expected at least 1");
+    reader.add(reader.get("every")->place, "every = 0, wanted at least 1");
     out.every = *out.schedule.steps;
   }
 }
@@ -103,9 +103,8 @@ void read_precision(MappingReader& reader, ManifestTraining& out) {
   const std::string precision = reader.text("precision", "float32");
   out.bfloat16 = precision == "bfloat16" || precision == "bf16";
   if (!out.bfloat16 && precision != "float32" && precision != "fp32") {
-    reader.add(
-        reader.get("precision")->place,
-        fmt::format("precision = \"{}\", expected float32 or bfloat16", printable(precision)));
+    reader.add(reader.get("precision")->place,
+               fmt::format("precision = \"{}\", wanted float32 or bfloat16", printable(precision)));
   }
 }
 

@@ -15,7 +15,7 @@ namespace quench {
 
 // Answers {"report": the section, "experiments": planned_experiments() or null} with {"faults": [],
 // "warnings": []} of {"path": names and indices below the section, "of_key": whether it is about
-// the name at the path's end, "text"}; with null if there is nobody to ask.
+// the name at the path's end, "text"}; with null if Python cannot be asked.
 using AskReport = std::function<nlohmann::json(const nlohmann::json& question)>;
 
 // The cells that the experiments will measure, as records describe them: of each experiment its

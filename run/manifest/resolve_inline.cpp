@@ -29,7 +29,7 @@ std::string cell_label(const PluginDescription& plugin, const nlohmann::json& pa
   return label;
 }
 
-std::string with_transform(const std::string& label, const TransformUse& transform) {
+std::string with_transform(const std::string& label, const PluginUse& transform) {
   return label + " + " + cell_label(*transform.plugin, transform.parameters);
 }
 
@@ -57,8 +57,8 @@ uint64_t parse_count(const std::string& key, const std::string& text, uint64_t m
   constexpr uint64_t kMaximum = uint64_t{1} << 31;  // so that products of two fit 64 bits
   const auto value = parse_number<uint64_t>(text);
   if (!value || *value < minimum || *value > kMaximum) {
-    fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", expected a whole number of {}..{}",
-         key, printable(text), minimum, kMaximum);
+    fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", wanted a whole number of {}..{}", key,
+         printable(text), minimum, kMaximum);
   }
   return *value;
 }
@@ -154,13 +154,13 @@ InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catal
 
 QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog) {
   InlineSpec spec = parse_inline(inline_form);
-  std::optional<TransformUse> transform;
+  std::optional<PluginUse> transform;
   const auto named = std::find_if(spec.options.begin(), spec.options.end(),
                                   [](const auto& option) { return option.first == "transform"; });
   if (named != spec.options.end() &&
       find_parameter(catalog.require("quantizer", spec.id), "transform") == nullptr) {
     const InlineItem item = resolve_inline("transform", {named->second, {}}, catalog);
-    transform = TransformUse{item.plugin, item.parameters};
+    transform = PluginUse{item.plugin, item.parameters};
     spec.options.erase(named);
   }
   InlineItem item = resolve_inline("quantizer", spec, catalog);

@@ -18,7 +18,7 @@ namespace quench {
 // Resolves the whole manifest: one experiment per point of its sweep (one without). A list where a
 // parameter's schema has a scalar is an axis: one cell per element. Throws Error(INVALID_ARGUMENT)
 // with all problems, one per line. `list`: who knows the revisions of hub models; without it, the
-// cache. `ask` knows what is wrong with what the report is asked for; without it, nobody looks.
+// cache. `ask` knows what is wrong with what the report is asked for; without it, nothing looks.
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
                                          const HubEnvironment& hub, ListRevisions list = nullptr,
                                          const AskReport& ask = nullptr);
@@ -38,7 +38,7 @@ std::string cell_label(const PluginDescription& plugin, const nlohmann::json& pa
                        const std::vector<std::string>& shown = {});
 
 // "gptq bits=3 + smoothquant alpha=0.8".
-std::string with_transform(const std::string& label, const TransformUse& transform);
+std::string with_transform(const std::string& label, const PluginUse& transform);
 
 // The schema of parameter `name`, or of the first parameter of a type; nullptr if there is none.
 const ParameterSchema* find_parameter(const PluginDescription& plugin, const std::string& name);

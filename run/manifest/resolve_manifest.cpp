@@ -12,8 +12,8 @@
 #include "core/plugin/host_services.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
-#include "run/manifest/check_requirements.hpp"
 #include "run/manifest/parameter_grid.hpp"
+#include "run/manifest/requirements.hpp"
 #include "run/manifest/resolve_data.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/resolve_plugin.hpp"
@@ -113,7 +113,7 @@ class ManifestResolver {
     }
     fs::path path;
     plugins_.attempt(entry.place, [&] {
-      if (is_hub_model(entry.value)) {
+      if (is_hub_spec(entry.value)) {
         const auto found = find_in_cache(entry.value, hub_, out_.absent);
         path = found ? found->folder : fs::path();
       } else {
@@ -259,27 +259,12 @@ class ManifestResolver {
     return id.empty() ? nullptr : plugins_.find("format", id, place);
   }
 
-  std::optional<TransformUse> transform_of(const ManifestItem& item) {
-    const auto& [id, place, written] = item.transform;
-    const PluginDescription* plugin = plugins_.find("transform", id, place);
-    if (plugin == nullptr) {
-      return std::nullopt;
-    }
-    const nlohmann::json given =
-        written.is_mapping() ? yaml_to_json(written) : nlohmann::json::object();
-    auto parameters = plugins_.complete(*plugin, given, written, place);
-    if (!parameters) {
-      return std::nullopt;
-    }
-    return TransformUse{plugin, std::move(*parameters)};
-  }
-
   void resolve_quantizer(const ManifestItem& item, NamedData& data) {
     const PluginDescription* plugin = plugins_.find("quantizer", item.id, item.place);
     const std::optional<Calibration> calibration = data.calibration(item);
     const Replicates replicates = replicates_of(item);
     const PluginDescription* format = export_of(item);
-    const std::optional<TransformUse> transform = transform_of(item);
+    const std::optional<PluginUse> transform = plugins_.resolve("transform", item.transform);
     if (plugin == nullptr) {
       return;
     }

@@ -1,6 +1,7 @@
 #include "run/manifest/resolve_plugin.hpp"
 
 #include "core/error.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "core/plugin/metric_handle.hpp"
 #include "core/plugin/parameters.hpp"
 #include "run/manifest/item_keys.hpp"
@@ -25,7 +26,7 @@ void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
       continue;
     }
     const std::string text = value->get<std::string>();
-    if (text.rfind("hf://", 0) == 0) {
+    if (is_hub_spec(text)) {
       if (const auto found = find_in_cache(text, hub, absent)) {
         *value = (found->file.empty() ? found->folder : found->folder / found->file).string();
       }
@@ -101,15 +102,23 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
   return out;
 }
 
+std::optional<PluginUse> PluginResolver::resolve(const std::string& kind,
+                                                 const ManifestPlugin& entry) {
+  const PluginDescription* plugin = find(kind, entry.id, entry.place);
+  if (plugin == nullptr) {
+    return std::nullopt;
+  }
+  const YamlNode& written = entry.parameters;
+  auto parameters =
+      complete(*plugin, written.is_mapping() ? yaml_to_json(written) : nlohmann::json::object(),
+               written, entry.place);
+  return parameters ? std::optional(PluginUse{plugin, std::move(*parameters)}) : std::nullopt;
+}
+
 bool PluginResolver::await_files(const CorpusUse& use) {
   bool any = false;
-  for (const ParameterSchema& schema : use.plugin->parameters) {
-    const auto value = use.parameters.find(schema.name);
-    if (schema.type != QUENCH_PARAMETER_PATH || value == use.parameters.end() ||
-        !value->is_string() || value->get_ref<const std::string&>().empty()) {
-      continue;
-    }
-    const auto path = value->get<std::string>();
+  for (const fs::path& file : corpus_files(use)) {
+    const std::string path = file.string();
     std::error_code error;
     if (!absent_.contains(path) && !fs::exists(path, error)) {
       absent_[path] = fmt::format("corpus {}: {} does not exist", printable(use.name), path);

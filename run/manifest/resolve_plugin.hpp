@@ -56,6 +56,10 @@ class PluginResolver {
                                          const nlohmann::json& given, const YamlNode& parameters,
                                          const Place& place);
 
+  // The plugin of a key that takes one, with complete parameters; nothing where none is named, or
+  // after adding problems.
+  std::optional<PluginUse> resolve(const std::string& kind, const ManifestPlugin& entry);
+
   // Notes missing files of the corpus, on the hub or not; returns whether there are any.
   bool await_files(const CorpusUse& use);
   const HubEnvironment& hub() const { return hub_; }

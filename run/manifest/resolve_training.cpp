@@ -4,13 +4,13 @@
 #include <set>
 
 #include "core/arithmetic/learning_rate.hpp"
-#include "core/base/io/file.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/plugin/averaging_handle.hpp"
 #include "core/plugin/choose.hpp"
 #include "core/plugin/model_handle.hpp"
+#include "run/manifest/branches.hpp"
 #include "run/manifest/missing_averages.hpp"
 #include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
@@ -21,7 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMaxConfigBytes = 16u << 20;
 constexpr int64_t kMaxCheckpoints = 100'000;  // of a branch
 
 // Stands for the content of missing files: such a training is planned, never run.
@@ -45,14 +44,8 @@ TrainingResolver::TrainingResolver(const Manifest& manifest, Catalog& catalog,
       problems_(problems) {}
 
 bool TrainingResolver::read_config(std::string& config) {
-  config = spec_.model.value;
-  if (config.empty() || config[0] == '{') {
-    return !config.empty();
-  }
-  config.clear();
   plugins_.attempt(spec_.model.place, [&] {
-    const fs::path folder = fs::absolute(manifest_.file).parent_path();
-    config = read_file(folder / spec_.model.value, kMaxConfigBytes);
+    config = config_text(spec_.model.value, fs::absolute(manifest_.file).parent_path());
   });
   return !config.empty();
 }
@@ -78,19 +71,12 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
 }
 
 bool TrainingResolver::resolve_optimizer() {
-  const PluginDescription* plugin =
-      plugins_.find("optimizer", spec_.optimizer.id, spec_.optimizer.place);
-  if (plugin == nullptr) {
+  auto optimizer = plugins_.resolve("optimizer", spec_.optimizer);
+  if (!optimizer) {
     return false;
   }
-  const YamlNode& written = spec_.optimizer.parameters;
-  const nlohmann::json given = written.is_null() ? nlohmann::json::object() : yaml_to_json(written);
-  auto parameters = plugins_.complete(*plugin, given, written, spec_.optimizer.place);
-  if (!parameters) {
-    return false;
-  }
-  training_->recipe.optimizer = plugin;
-  training_->recipe.optimizer_parameters = std::move(*parameters);
+  training_->recipe.optimizer = optimizer->plugin;
+  training_->recipe.optimizer_parameters = std::move(optimizer->parameters);
   return true;
 }
 

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-#include "run/manifest/branches.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "run/manifest/revision_pattern.hpp"
 
 namespace quench {
@@ -13,7 +13,7 @@ CheckpointCell single_checkpoint(const std::string& model) {
   CheckpointCell cell;
   cell.model = model;
   cell.location = model;
-  if (is_hub_model(model)) {
+  if (is_hub_spec(model)) {
     const size_t at = model.rfind('@');
     if (at != std::string::npos) {
       cell.model = model.substr(0, at);

@@ -1,5 +1,7 @@
 #include "run/manifest/sweep.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "core/error.hpp"
 
 namespace quench {
@@ -76,6 +78,15 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     out = {};
   }
   return out;
+}
+
+nlohmann::json sweep_schema() {
+  const nlohmann::json point = {{"type", "object"}, {"minProperties", 1}};
+  const nlohmann::json axes = {{"type", "object"},
+                               {"minProperties", 1},
+                               {"additionalProperties", {{"type", "array"}, {"minItems", 1}}}};
+  return {{"anyOf",
+           {{{"type", "null"}}, {{"type", "array"}, {"items", point}, {"minItems", 1}}, axes}}};
 }
 
 }  // namespace quench

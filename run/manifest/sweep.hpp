@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -43,5 +44,7 @@ class Sweep {
 
 // Adds errors to `problems`; the sweep is then empty.
 Sweep read_sweep(const YamlNode& node, Problems& problems);
+
+nlohmann::json sweep_schema();
 
 }  // namespace quench

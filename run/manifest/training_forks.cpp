@@ -72,7 +72,7 @@ ManifestFork read_fork(const YamlNode::Member& member, const ManifestTraining& t
   } else if (out.schedule.decay_steps < 1 || out.begin < training.schedule.warmup ||
              out.begin > *end) {
     problems.add(member.key_place,
-                 fmt::format("{}: starts at step {} = steps - decay_steps, expected {}..{}, where "
+                 fmt::format("{}: starts at step {} = steps - decay_steps, wanted {}..{}, where "
                              "the rate is constant",
                              where, out.begin, training.schedule.warmup, *end));
   }

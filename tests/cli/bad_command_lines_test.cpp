@@ -98,7 +98,7 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--calibration", "text=t.txt,sequences=2"}),
        "calibration: `sequences` and `length` go together"},
       {eval_with({"--calibration", "text=t.txt,sequences=0,length=8"}),
-       "calibration: sequences = \"0\", expected a whole number of 1..2147483648"},
+       "calibration: sequences = \"0\", wanted a whole number of 1..2147483648"},
       {eval_with({"--calibration", "text=t.txt,text=t.txt"}),
        "\"calibration:text=t.txt,text=t.txt\": text is given twice"},
       {{"run", "no.yaml"}, "no.yaml: cannot be opened: No such file or directory"},

@@ -32,7 +32,7 @@ TEST_CASE("train section: an unknown key and a wrong range have their places", "
   const std::string text = complaint(settings);
   says(text, "m.yaml:3:");
   says(text, "train: unknown key `evry`; did you mean `every`?");
-  says(text, "train: clip = -1, expected at least 0");
+  says(text, "train: clip = -1, wanted at least 0");
 }
 
 TEST_CASE("train section: an unknown optimizer and parameter are told", "[train][config]") {
@@ -47,7 +47,7 @@ TEST_CASE("train section: forks start where the rate is constant", "[train][conf
   SceneSettings settings;
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";
   says(complaint(settings),
-       "train: fork f: starts at step 1 = steps - decay_steps, expected 2..12");
+       "train: fork f: starts at step 1 = steps - decay_steps, wanted 2..12");
   settings.rest = "steps: 12, forks: {f: {steps: 12e99, decay_steps: 300}}";
   says(complaint(settings), "train: fork f: `steps`: got the number 12e99, wanted a count");
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";
@@ -58,7 +58,7 @@ TEST_CASE("train section: forks start where the rate is constant", "[train][conf
 TEST_CASE("train section: a batch that micro-batches do not divide is told", "[train][config]") {
   SceneSettings settings;
   settings.rest = "steps: 12, micro_batch: 3";
-  says(complaint(settings), "micro_batch = 3, expected a divisor of the batch, 4");
+  says(complaint(settings), "micro_batch = 3, wanted a divisor of the batch, 4");
 }
 
 TEST_CASE("train section: the rate's schedule takes no length of its own", "[train][config]") {

@@ -112,7 +112,7 @@ long long MappingReader::integer(const std::string& key, long long otherwise, lo
   }
   const auto number = value.get<long long>();
   if (number < minimum || number > maximum) {
-    problems_.add(found->place, fmt::format("{}: {} = {}, expected {}..{}", where_, key, number,
+    problems_.add(found->place, fmt::format("{}: {} = {}, wanted {}..{}", where_, key, number,
                                             minimum, maximum));
     return otherwise;
   }
@@ -145,7 +145,7 @@ double MappingReader::number(const std::string& key, double otherwise, double mi
     return otherwise;
   }
   if (value.get<double>() < minimum) {
-    problems_.add(found->place, fmt::format("{}: {} = {}, expected at least {}", where_, key,
+    problems_.add(found->place, fmt::format("{}: {} = {}, wanted at least {}", where_, key,
                                             found->scalar, minimum));
     return otherwise;
   }

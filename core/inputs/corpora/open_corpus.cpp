@@ -17,6 +17,15 @@ std::vector<std::filesystem::path> corpus_files(const CorpusUse& use) {
   return files;
 }
 
+nlohmann::json reading_parameters(const PluginDescription& plugin, nlohmann::json parameters) {
+  for (const ParameterSchema& schema : plugin.parameters) {
+    if (schema.type == QUENCH_PARAMETER_PATH) {
+      parameters.erase(schema.name);
+    }
+  }
+  return parameters;
+}
+
 CorpusHandle open_corpus(Catalog& catalog, const CorpusUse& use, const HubEnvironment& hub) {
   for (const std::filesystem::path& file : corpus_files(use)) {
     check_blobs(file, hub, &HostServices::instance().cancel_flag());

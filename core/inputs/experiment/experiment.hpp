@@ -63,10 +63,10 @@ struct Replicates {
 };
 
 // What is applied to the float model before a quantizer.
-struct TransformUse {
+struct PluginUse {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
-  bool operator==(const TransformUse&) const = default;
+  bool operator==(const PluginUse&) const = default;
 };
 
 struct QuantizerCell {
@@ -80,7 +80,7 @@ struct QuantizerCell {
   // stored. Null where none is asked for, or where it cannot hold them, for `export_refused`.
   const PluginDescription* store_as = nullptr;
   std::string export_refused = {};
-  std::optional<TransformUse> transform = std::nullopt;
+  std::optional<PluginUse> transform = std::nullopt;
   bool operator==(const QuantizerCell&) const = default;
 };
 

@@ -19,6 +19,7 @@
 // weights before rounding. State: that of adamw.
 #include "optimizers/shared/adamw_steps.hpp"
 #include "optimizers/shared/flat_arithmetic.hpp"
+#include "quench/kit/grid_parameters.hpp"
 
 namespace quench::optimizers {
 
@@ -31,10 +32,8 @@ class Qat final : public AdamWSteps, public kit::ClosureGradient {
     int64_t group_size = 128;
     bool sym = true;
     static void describe(kit::Fields<Params>& f) {
-      f.add("bits", &Params::bits, "bits per code").range(2, 8);
-      f.add("group_size", &Params::group_size,
-            "columns of a row that share a scale; -1: the whole row")
-          .at_least(-1);
+      kit::add_bits(f);
+      kit::add_group_size(f);
       f.add("sym", &Params::sym, "whether the grid is symmetric around zero");
       describe_adamw(f);
     }

@@ -22,6 +22,7 @@
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -97,12 +98,9 @@ std::vector<double> ones(int64_t columns) {
 void Awq::Params::describe(kit::Fields<Params>& fields) {
   fields.add("preset", &Params::preset, "whose defaults to use: those of a published tool")
       .choices("none|autoawq|llm_compressor");
-  fields.add("bits", &Params::bits, "bits per code (w_bit)").range(2, 8);
-  fields
-      .add("group_size", &Params::group_size,
-           "columns of a row that share a scale; -1: the whole row (q_group_size)")
-      .at_least(-1);
-  fields.add("sym", &Params::sym, "whether the grid is symmetric around zero (zero_point: false)");
+  kit::add_bits(fields, "w_bit");
+  kit::add_group_size(fields, "q_group_size");
+  kit::add_sym(fields, "zero_point: false");
   fields
       .add("grid", &Params::grid,
            "what a group's grid spans: its extremes and 0 (widened), its extremes alone "
@@ -147,20 +145,14 @@ void Awq::Params::describe(kit::Fields<Params>& fields) {
            "error to minimize: of the linears' outputs, exactly (gram), or of the block after "
            "the next group, by running it (block)")
       .choices("gram|block");
-  fields
-      .add("inputs", &Params::inputs,
-           "rows from the float model, as published, or from the model with earlier linears "
-           "quantized; with float, several settings share one pass")
-      .choices("float|sequential");
+  kit::add_inputs(fields, "float|sequential", "published: float");
   fields.add("unscaled", &Params::unscaled,
              "groups not to scale, by the name of a linear: \"*.q_proj\"");
-  fields.add("modules", &Params::modules,
-             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
-             "group_size=64 sym=false\", \"*.dense skip\"");
+  kit::add_modules(fields);
 }
 
 Awq::Awq(const Params& params) : params_(params), rules_(params.modules) {
-  kit::expects(params.group_size != 0, "awq: group_size = 0, wanted -1 or at least 1");
+  kit::check_group_size("awq", params.group_size);
   kit::expects(params.share == "group" || params.objective == "gram",
                "awq: objective = block is for groups; wanted share = group");
 }

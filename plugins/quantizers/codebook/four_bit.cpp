@@ -9,6 +9,7 @@
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/placed_group.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/on_host.hpp"
 
@@ -40,7 +41,7 @@ void FourBit::Params::describe(kit::Fields<Params>& fields) {
   fields.add(
       "double_quantization", &Params::double_quantization,
       "whether to store the factors in 8 bits, in blocks of 256 (bnb_4bit_use_double_quant)");
-  fields.add("modules", &Params::modules, "modules to keep in float, by pattern: \"*.dense skip\"");
+  kit::add_modules(fields);
   fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding");
 }

@@ -17,6 +17,7 @@
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::quantizers {
@@ -142,18 +143,10 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
            "whose defaults to use: those of the study's published tool (2025, "
            "with its later damping as study_damp05), or of its later versions (modern)")
       .choices("none|study|study_damp05|modern");
-  fields.add("bits", &Params::bits, "bits per code (wbits)").range(2, 8);
-  fields
-      .add("group_size", &Params::group_size,
-           "columns of a row that share a scale; -1: the whole row (groupsize)")
-      .at_least(-1);
-  fields.add("sym", &Params::sym,
-             "whether the grid is symmetric around zero and stores no zero point");
-  fields
-      .add("mse", &Params::mse,
-           "exponent of the error that chooses the best of 80 clipped ranges for a scale, "
-           "2.4 in published code; 0: the full range")
-      .range(0, 8);
+  kit::add_bits(fields, "wbits");
+  kit::add_group_size(fields, "groupsize");
+  kit::add_sym(fields);
+  kit::add_mse(fields);
   fields.add("desc_act", &Params::desc_act,
              "whether to quantize columns by descending diagonal of the Hessian (act-order)");
   fields.add(
@@ -182,12 +175,7 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
           "its diagonal (1e-6 to 0.1 of the largest), or round to nearest, which also applies to a "
           "group that no row reaches. The record names the fallback")
       .choices("fail|floor|rtn");
-  fields
-      .add("inputs", &Params::inputs,
-           "rows from the model with earlier linears (sequential: true_sequential) or earlier "
-           "blocks "
-           "(block) quantized, or from the float model; with float, settings share one pass")
-      .choices("sequential|block|float");
+  kit::add_inputs(fields, "sequential|block|float", "sequential: true_sequential");
   fields.add("gptaq", &Params::gptaq,
              "also correct for the shift of the inputs by quantization, relative to the float "
              "model's, at the cost of one more forward (GPTAQ, GPTQ v2)");
@@ -207,9 +195,7 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
            "precision of updates beyond the block, and of the Gram matrix's products if "
            "inputs are wider than 1024")
       .choices("float32|float64");
-  fields.add("modules", &Params::modules,
-             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
-             "group_size=64 sym=false\", \"*.dense skip\"");
+  kit::add_modules(fields);
   fields.add("lm_head", &Params::lm_head,
              "also quantize the output head, with its own inputs, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding to nearest");
@@ -217,7 +203,7 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
 
 Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
   const bool whole_rows = params.group_size == -1;
-  kit::expects(params.group_size != 0, "gptq: group_size = 0, wanted -1 or at least 1");
+  kit::check_group_size("gptq", params.group_size);
   kit::expects(!params.static_groups || !whole_rows,
                "gptq: static_groups has no effect with group_size = -1");
   kit::expects(!params.act_group_aware || !whole_rows,

@@ -9,6 +9,7 @@
 #include "quantizers/grid/placed_group.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/hqq/device/solve_by_kernel.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/on_host.hpp"
 
@@ -44,11 +45,8 @@ void code_rows(const T* weight, Groups groups, int64_t bits, const HalfQuadratic
 }  // namespace
 
 void Hqq::Params::describe(kit::Fields<Params>& fields) {
-  fields.add("bits", &Params::bits, "bits per code (nbits)").range(2, 8);
-  fields
-      .add("group_size", &Params::group_size,
-           "columns of a row that share a scale; -1: the whole row")
-      .at_least(-1);
+  kit::add_bits(fields, "nbits");
+  kit::add_group_size(fields);
   fields
       .add("exponent", &Params::exponent,
            "exponent p of the errors whose sum is minimized (lp_norm)")
@@ -59,15 +57,13 @@ void Hqq::Params::describe(kit::Fields<Params>& fields) {
       .add("iterations", &Params::iterations,
            "most iterations (iters); 0: only the grid of the extremes")
       .range(0, 1000);
-  fields.add("modules", &Params::modules,
-             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
-             "group_size=64\", \"*.dense skip\"");
+  kit::add_modules(fields);
   fields.add("lm_head", &Params::lm_head, "also quantize the output head, unless it is tied");
   fields.add("embedding", &Params::embedding, "also quantize the token embedding");
 }
 
 Hqq::Hqq(const Params& params) : params_(params), rules_(params.modules) {
-  kit::expects(params.group_size != 0, "hqq: group_size = 0, wanted -1 or at least 1");
+  kit::check_group_size("hqq", params.group_size);
 }
 
 uint32_t Hqq::needs() const {

@@ -16,6 +16,7 @@
 #include "quantizers/gram/squares.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -121,8 +122,7 @@ void Int8::Params::describe(kit::Fields<Params>& fields) {
       .choices("batch|row");
   fields.add("half", &Params::half,
              "whether to round weights and inputs to float16 before coding, as published");
-  fields.add("modules", &Params::modules,
-             "modules to keep in float, by pattern: \"*.dense skip\" (llm_int8_skip_modules)");
+  kit::add_modules(fields, "llm_int8_skip_modules");
 }
 
 Int8::Int8(const Params& params) : params_(params), rules_(params.modules) {

@@ -15,6 +15,7 @@
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/noise/device/add_noise_by_kernel.hpp"
 #include "quantizers/noise/group_noise.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -165,13 +166,11 @@ void Noise::Params::describe(kit::Fields<Params>& fields) {
       .add("scale", &Params::scale, "norm of the noise, as a multiple of the rounding error's norm")
       .range(0, 1000);
   fields.add("draw", &Params::draw, "index of the random draw under the run's seed").at_least(0);
-  fields.add("modules", &Params::modules,
-             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
-             "group_size=64 sym=false\", \"*.dense skip\"");
+  kit::add_modules(fields);
 }
 
 Noise::Noise(const Params& params) : params_(params), rules_(params.modules) {
-  kit::expects(params.group_size != 0, "noise: group_size = 0, wanted -1 or at least 1");
+  kit::check_group_size("noise", params.group_size);
 }
 
 std::unique_ptr<kit::QuantizerGroup> Noise::begin(const quench_group_args& group) {

@@ -6,33 +6,24 @@
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/grid/grid.hpp"
 
 namespace quench::quantizers {
 
 void Rtn::Params::describe(kit::Fields<Params>& fields) {
-  fields.add("bits", &Params::bits, "bits per code").range(2, 8);
-  fields
-      .add("group_size", &Params::group_size,
-           "columns of a row that share a scale; -1: the whole row")
-      .at_least(-1);
-  fields.add("sym", &Params::sym,
-             "whether the grid is symmetric around zero and stores no zero point");
-  fields
-      .add("mse", &Params::mse,
-           "exponent of the error that chooses the best of 80 clipped ranges for a scale; "
-           "0: the full range")
-      .range(0, 8);
-  fields.add("modules", &Params::modules,
-             "per-module settings; the first matching pattern applies: \"*.mlp.* bits=3 "
-             "group_size=64 sym=false\", \"*.dense skip\"");
+  kit::add_bits(fields);
+  kit::add_group_size(fields);
+  kit::add_sym(fields);
+  kit::add_mse(fields);
+  kit::add_modules(fields);
   fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding");
 }
 
 Rtn::Rtn(const Params& params) : params_(params), rules_(params.modules) {
-  kit::expects(params.group_size != 0, "rtn: group_size = 0, wanted -1 or at least 1");
+  kit::check_group_size("rtn", params.group_size);
 }
 
 std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) {

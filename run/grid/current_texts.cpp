@@ -1,4 +1,4 @@
-#include "cli/current_texts.hpp"
+#include "run/grid/current_texts.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,6 @@
 
 #include "core/error.hpp"
 #include "run/grid/evaluation_parts.hpp"
-#include "run/grid/grid.hpp"
 
 namespace quench {
 
@@ -17,10 +16,10 @@ constexpr size_t kMostWays = 3;  // in one line
 
 }  // namespace
 
-nlohmann::json current_texts(const LoadedRun& run, RunKnowledge& knowledge) {
+nlohmann::json current_texts(const std::vector<Experiment>& experiments, RunKnowledge& knowledge) {
   const bool has_values = !knowledge.records.records.empty();
   nlohmann::json out = nlohmann::json::array();
-  for (const Experiment& experiment : run.experiments) {
+  for (const Experiment& experiment : experiments) {
     for (const MetricCell& metric : experiment.metrics) {
       try {
         if (const auto part = metric_part(knowledge.identities, experiment, metric, has_values)) {
@@ -35,12 +34,13 @@ nlohmann::json current_texts(const LoadedRun& run, RunKnowledge& knowledge) {
   return out;
 }
 
-std::string other_text_warning(const LoadedRun& run, const RunRecords& records,
+std::string other_text_warning(const std::vector<Experiment>& experiments,
+                               const std::filesystem::path& folder, const RunRecords& records,
                                const nlohmann::json& texts) {
   const CurrentTexts current(texts);
   std::set<std::string> cells;
-  for (const Cell& cell : cells_of(run.experiments)) {
-    cells.insert(cell_name(run.experiments[cell.job], cell));
+  for (const Cell& cell : cells_of(experiments)) {
+    cells.insert(cell_name(experiments[cell.job], cell));
   }
   std::map<std::string, size_t> ways;  // in which texts differ → evaluations
   size_t stay = 0;  // those that this run measures again do not count any more then
@@ -70,7 +70,7 @@ std::string other_text_warning(const LoadedRun& run, const RunRecords& records,
                       "{} of them {} in its tables and report beside the new ones; `--out FOLDER` "
                       "keeps texts apart",
                       stay, stay == 1 ? "stays" : "stay");
-  return fmt::format("{} holds values of another text: {}: {}", run.folder.string(),
+  return fmt::format("{} holds values of another text: {}: {}", folder.string(),
                      fmt::join(words, ", "), then);
 }
 

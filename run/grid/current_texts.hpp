@@ -2,21 +2,24 @@
 // something else: its corpus or its block was another one.
 #pragma once
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
-#include "cli/manifest_options.hpp"
 #include "core/store/metric_text.hpp"
+#include "run/grid/run_knowledge.hpp"
 
 namespace quench {
 
 // A list for CurrentTexts and run.json. Reads corpora that this machine does not know where the
 // folder has values already, which they may differ from; leaves out what cannot be read, which the
 // run will say.
-nlohmann::json current_texts(const LoadedRun& run, RunKnowledge& knowledge);
+nlohmann::json current_texts(const std::vector<Experiment>& experiments, RunKnowledge& knowledge);
 
 // One line if the run's folder holds values of another text than the manifest's, else "".
-std::string other_text_warning(const LoadedRun& run, const RunRecords& records,
+std::string other_text_warning(const std::vector<Experiment>& experiments,
+                               const std::filesystem::path& folder, const RunRecords& records,
                                const nlohmann::json& texts);
 
 }  // namespace quench

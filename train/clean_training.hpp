@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
 namespace quench {
@@ -23,8 +22,5 @@ struct CleanTraining {
 // nothing was ever trained. Always removes leftovers of killed processes. Throws Error naming what
 // cannot be removed.
 nlohmann::json clean_training(const std::filesystem::path& home, const CleanTraining& request);
-
-// The same outcome in words, on one line.
-std::string describe_clean_training(const nlohmann::json& outcome, bool dry_run);
 
 }  // namespace quench

@@ -1,0 +1,64 @@
+// What is wrong with an experiment, collected so that all of it is reported at once.
+#pragma once
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "core/error.hpp"
+#include "core/plugin/host_services.hpp"
+
+namespace quench {
+
+class Checks {
+ public:
+  // Runs `body`; keeps errors of the user's input and lets all others pass.
+  template <typename Body>
+  void attempt(const std::string& where, Body body) {
+    if (HostServices::instance().cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
+    }
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() != QUENCH_INVALID_ARGUMENT && error.code() != QUENCH_NOT_FOUND) {
+        throw;
+      }
+      add(where, error.what());
+    }
+  }
+
+  void add(const std::string& where, const std::string& fault) {
+    const std::string message = where.empty() ? fault : where + ": " + fault;
+    if (std::find(messages_.begin(), messages_.end(), message) == messages_.end()) {
+      messages_.push_back(message);
+    }
+  }
+
+  // Runs `body` and throws errors of these codes; all others are reported by the cells.
+  template <typename Body>
+  static void left_to_cells(std::initializer_list<quench_status> thrown, Body body) {
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() == QUENCH_CANCELLED ||
+          std::find(thrown.begin(), thrown.end(), error.code()) != thrown.end()) {
+        throw;
+      }
+    }
+  }
+
+  size_t count() const { return messages_.size(); }
+
+  void throw_if_any() const {
+    if (!messages_.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}", fmt::join(messages_, "\n"));
+    }
+  }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+}  // namespace quench

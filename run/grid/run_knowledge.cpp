@@ -1,0 +1,19 @@
+#include "run/grid/run_knowledge.hpp"
+
+#include "core/plugin/host_services.hpp"
+
+namespace quench {
+
+RunKnowledge::RunKnowledge(Catalog& catalog, const HubEnvironment& hub,
+                           const std::filesystem::path& home, const std::filesystem::path& run)
+    : folder(std::filesystem::absolute(run).lexically_normal().string()),
+      store(home,
+            [](const std::string& line) {
+              HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+            }),
+      fingerprints(home),
+      records(read_run(run)),
+      finished(records, store),
+      identities(catalog, fingerprints, hub) {}
+
+}  // namespace quench
