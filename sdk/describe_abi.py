@@ -141,7 +141,7 @@ class Header:
             self.identifier = None
 
     def declaration(self, *ends):
-        words, notes, name, parameters, end = [], [], None, None, 0
+        words, notes, name, parameters, end = [], self.notes(), None, None, 0
         start = self.tokens[self.at][2] - len(self.tokens[self.at][1])
         while self.peek() not in ends:
             if self.tokens[self.at][0] == "#":

@@ -21,9 +21,8 @@ quench_status apply(void* context, const quench_tensor* x, const quench_tensor* 
   const auto& own = *static_cast<const NamedOp*>(context);
   return guarded(error, [&] {
     quench_error said{sizeof said, 0, {}};
-    PluginCall call(own.label.c_str(), "linear op", {own.linear.c_str()});
+    const PluginCall call(own.label.c_str(), "linear op", {own.linear.c_str()});
     const quench_status status = own.op.apply(own.op.context, x, y, stream, &said);
-    call.finish();
     if (status != QUENCH_OK) {
       said.message[sizeof said.message - 1] = '\0';
       fail(status, "{}", said.message);

@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace quench {
+
+const FloatingState kFloatingStateAtStart = FloatingState::now();
 
 #if defined(__x86_64__)
 
@@ -59,8 +63,6 @@ void compare(const Field (&fields)[N], uint32_t found, uint32_t wanted, const ch
   }
 }
 
-}  // namespace
-
 std::string describe_change(const FloatingState& found, const FloatingState& wanted) {
   std::vector<std::string> changes;
   compare(kSse, found.control, wanted.control, "the mask of floating-point faults (MXCSR)",
@@ -75,12 +77,38 @@ std::string describe_change(const FloatingState& found, const FloatingState& wan
   return fmt::format("{}", fmt::join(changes, ", "));
 }
 
+}  // namespace
+
 #else
+
+namespace {
 
 std::string describe_change(const FloatingState& found, const FloatingState& wanted) {
   return fmt::format("the rounding mode is now {}, wanted {}", found.control, wanted.control);
 }
 
+}  // namespace
+
 #endif
+
+namespace {
+
+std::mutex mutex;
+std::optional<FloatingState> left_changed;  // the first one that was seen
+
+}  // namespace
+
+void look_at_floating_state() noexcept {
+  if (const FloatingState now = FloatingState::now(); now != kFloatingStateAtStart) {
+    const std::lock_guard lock(mutex);
+    left_changed = left_changed.value_or(now);
+  }
+}
+
+std::string floating_changes() {
+  look_at_floating_state();
+  const std::lock_guard lock(mutex);
+  return left_changed ? describe_change(*left_changed, kFloatingStateAtStart) : "";
+}
 
 }  // namespace quench

@@ -31,7 +31,7 @@ struct FloatingState {
 #endif
     return state;
   }
-  // Sets this state on the calling thread.
+  // Sets it on the calling thread.
   void set() const noexcept {
 #if defined(__x86_64__)
     _mm_setcsr(control);
@@ -42,7 +42,15 @@ struct FloatingState {
   }
 };
 
-// "the rounding mode is now upward, wanted to nearest": all differences between the two states.
-std::string describe_change(const FloatingState& found, const FloatingState& wanted);
+// Of the thread that started the program, before main: what all threads are to have.
+extern const FloatingState kFloatingStateAtStart;
+
+// A plugin's task has run on this thread of the pool: what it left changed is kept for
+// floating_changes(). Takes a few nanoseconds. [thread-safe]
+void look_at_floating_state() noexcept;
+
+// "the rounding mode is now upward, wanted to nearest": what differs on this thread, or was seen
+// on another since the program's start; "" if nothing does. [thread-safe]
+std::string floating_changes();
 
 }  // namespace quench

@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "core/error.hpp"
+#include "core/plugin/floating_state.hpp"
 
 namespace quench {
 
@@ -48,6 +49,7 @@ LoadedObject load_object(const fs::path& path) {
     const char* said = dlerror();
     return {nullptr, printable(said != nullptr ? said : error.message(), 400)};
   }
+  kFloatingStateAtStart.set();  // a library that was linked with -ffast-math changes it
   return {object.release(), ""};
 }
 

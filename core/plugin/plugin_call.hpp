@@ -1,11 +1,8 @@
 // One call into a plugin. During it, this thread knows the plugin, so that a signal handler can
-// report it if the process ends. After it, the floating-point state is the host's.
+// report it if the process ends.
 #pragma once
 
 #include <cstdint>
-#include <string>
-
-#include "core/plugin/floating_state.hpp"
 
 namespace quench {
 
@@ -21,65 +18,23 @@ struct CallFrame {
   const char* function = nullptr;  // "quantize"
   CallPlace place;
   CallFrame* outer = nullptr;  // the call of this thread that encloses this one
-  bool disturbed = false;      // it, or one of its own tasks, changed the floating-point state
-  FloatingState found;         // that state
 };
 
 // The innermost call of this thread, or nullptr.
-extern thread_local constinit CallFrame* innermost_call;
-
-// The state of all host threads, taken before main.
-extern const FloatingState kHostFloatingState;
+inline thread_local constinit CallFrame* innermost_call = nullptr;
 
 class PluginCall {
  public:
   // Both strings must live as long as the object.
   PluginCall(const char* plugin, const char* function, CallPlace place = {}) noexcept
-      : frame_{plugin, function, place, innermost_call, false, {}} {
-    if (FloatingState::now() != kHostFloatingState) [[unlikely]] {
-      // Within a plugin's call, that plugin changed it; what is called now is to know nothing of
-      // it.
-      blame(frame_.outer, FloatingState::now());
-    }
+      : frame_{plugin, function, place, innermost_call} {
     innermost_call = &frame_;
   }
-  // Without finish(), the state is restored all the same.
-  ~PluginCall() {
-    if (innermost_call == &frame_) {
-      end();
-    }
-  }
+  ~PluginCall() { innermost_call = frame_.outer; }
   PluginCall(const PluginCall&) = delete;
   PluginCall& operator=(const PluginCall&) = delete;
 
-  // The call has returned. Restores the floating-point state and throws Error(INTERNAL) naming
-  // plugin, function and change if it was changed.
-  void finish() {
-    end();
-    if (frame_.disturbed) [[unlikely]] {
-      throw_disturbance(frame_);
-    }
-  }
-
-  // For calls that cannot throw, such as a task: restores the state and returns whether it changed.
-  bool disturbed() noexcept {
-    end();
-    return frame_.disturbed;
-  }
-  const FloatingState& found() const { return frame_.found; }
-
-  // Restores the host's state on this thread, and records `found` in `frame` if there is one.
-  static void blame(CallFrame* frame, const FloatingState& found) noexcept;
-
  private:
-  void end() noexcept {
-    if (FloatingState::now() != kHostFloatingState) [[unlikely]] {
-      blame(&frame_, FloatingState::now());
-    }
-    innermost_call = frame_.outer;
-  }
-  [[noreturn]] static void throw_disturbance(const CallFrame& frame);
-
   CallFrame frame_;
 };
 

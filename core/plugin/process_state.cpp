@@ -1,6 +1,5 @@
 #include "core/plugin/process_state.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <locale.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/plugin/floating_state.hpp"
 
 namespace quench {
 
@@ -34,66 +34,61 @@ bool same_folder(const struct stat& a, const struct stat& b) {
   return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-class HostState {
+class ProcessState {
  public:
-  HostState()
-      : folder_(::open(".", O_PATH | O_DIRECTORY | O_CLOEXEC)),
-        locale_(std::setlocale(LC_ALL, nullptr)),
-        thread_locale_(::uselocale(nullptr)) {
+  ProcessState()
+      : locale_(std::setlocale(LC_ALL, nullptr)), thread_locale_(::uselocale(nullptr)) {
     std::error_code error;
     path_ = std::filesystem::current_path(error).string();
-    has_folder_ = folder_ >= 0 && ::fstat(folder_, &status_) == 0;
+    has_folder_ = ::stat(".", &folder_) == 0;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
     for (size_t i = 0; i < kSignals.size(); ++i) {
       ::sigaction(kSignals[i], nullptr, &actions_[i]);
     }
   }
 
-  std::string restore() const {
-    std::vector<std::string> changes;
-    restore_folder(changes);
-    restore_locale(changes);
-    restore_signals(changes);
-    return fmt::format("{}", fmt::join(changes, ", "));
+  std::string changes() const {
+    std::vector<std::string> found;
+    if (std::string floating = floating_changes(); !floating.empty()) {
+      found.push_back(std::move(floating));
+    }
+    compare_folder(found);
+    compare_locale(found);
+    compare_signals(found);
+    return fmt::format("{}", fmt::join(found, ", "));
   }
 
  private:
-  void restore_folder(std::vector<std::string>& changes) const {
+  void compare_folder(std::vector<std::string>& changes) const {
     struct stat now {};
-    if (!has_folder_ || (::stat(".", &now) == 0 && same_folder(now, status_))) {
+    if (!has_folder_ || (::stat(".", &now) == 0 && same_folder(now, folder_))) {
       return;
     }
     std::error_code error;
     const std::string path = std::filesystem::current_path(error).string();
-    const bool back = ::fchdir(folder_) == 0;
-    changes.push_back(fmt::format("the current folder is now {}, wanted {}{}",
-                                  printable(path, 4096), printable(path_, 4096),
-                                  back ? "" : " (which is gone)"));
+    changes.push_back(fmt::format("the current folder is now {}, wanted {}", printable(path, 4096),
+                                  printable(path_, 4096)));
   }
 
-  void restore_locale(std::vector<std::string>& changes) const {
+  void compare_locale(std::vector<std::string>& changes) const {
     if (const std::string now = std::setlocale(LC_ALL, nullptr); now != locale_) {
-      std::setlocale(LC_ALL, locale_.c_str());
       changes.push_back(
           fmt::format("the locale is now {}, wanted {}", printable(now), printable(locale_)));
     }
     if (::uselocale(nullptr) != thread_locale_) {
-      ::uselocale(thread_locale_);
       changes.push_back("the locale of the thread is now one of its own, wanted the process's");
     }
     if (std::locale() != cpp_locale_) {
-      std::locale::global(cpp_locale_);
       changes.push_back("the locale of C++ streams is now another one");
     }
   }
 
-  void restore_signals(std::vector<std::string>& changes) const {
+  void compare_signals(std::vector<std::string>& changes) const {
     for (size_t i = 0; i < kSignals.size(); ++i) {
       struct sigaction now {};
       ::sigaction(kSignals[i], nullptr, &now);
       // A handler is stored in a union; its address also tells which of the two forms it has.
       if (now.sa_handler != actions_[i].sa_handler) {
-        ::sigaction(kSignals[i], &actions_[i], nullptr);
         changes.push_back(
             fmt::format("the handler of {} is now another one", name_of(kSignals[i])));
       }
@@ -107,15 +102,13 @@ class HostState {
       }
     }
     if (!blocked.empty()) {
-      ::pthread_sigmask(SIG_SETMASK, &mask_, nullptr);
       changes.push_back(
           fmt::format("the signal mask is now another one for {}", fmt::join(blocked, ", ")));
     }
   }
 
-  int folder_;  // stays open as long as the process
   bool has_folder_ = false;
-  struct stat status_ {};
+  struct stat folder_ {};
   std::string path_;
   std::string locale_;
   locale_t thread_locale_;
@@ -124,18 +117,18 @@ class HostState {
   std::array<struct sigaction, kSignals.size()> actions_{};
 };
 
-const HostState* kept = nullptr;  // never destroyed
+const ProcessState* kept = nullptr;  // never destroyed
 
 }  // namespace
 
 void keep_process_state() {
   if (kept == nullptr) {
-    kept = new HostState;
+    kept = new ProcessState;
   }
 }
 
-std::string restore_process_state() {
-  return kept == nullptr ? "" : kept->restore();
+std::string process_state_changes() {
+  return kept == nullptr ? "" : kept->changes();
 }
 
 }  // namespace quench

@@ -7,6 +7,7 @@
 
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
+#include "core/plugin/floating_state.hpp"
 
 namespace quench {
 
@@ -58,6 +59,9 @@ void note_running_code(const std::string& label, const File& file, const std::st
 }
 
 void check_running_code() {
+  if (const std::string changes = floating_changes(); !changes.empty()) {
+    fail(QUENCH_INTERNAL, "a plugin has changed how this process computes: {}", changes);
+  }
   Running& state = running();
   const std::lock_guard lock(state.mutex);
   for (auto& [path, mapped] : state.files) {

@@ -14,6 +14,8 @@ void note_running_code(const std::string& label, const File& file, const std::st
 
 // Throws Error(UNAVAILABLE) naming the plugin if one of the files has other bytes now. A file that
 // took its name, or a removed one, is no fault: what is mapped stays. Costs one look at each file.
+// Throws Error(INTERNAL) from the moment on at which a plugin in this process, which only a user
+// can have kept there, has left another rounding mode or the like.
 // Call it before what plugins computed is stored under a key. [thread-safe]
 void check_running_code();
 

@@ -20,14 +20,12 @@ std::string plugin_label(const PluginDescription& description);
 [[noreturn]] void throw_status(const std::string& label, const char* function, quench_status status,
                                const quench_error& error);
 
-// function(args...), whatever it returns. Throws where it leaves the floating-point state changed.
+// function(args...), whatever it returns.
 template <typename Function, typename... Args>
 auto guarded_call(const std::string& label, const char* name, CallPlace place, Function function,
-                  Args&&... args) {
-  PluginCall call(label.c_str(), name, place);
-  auto result = function(std::forward<Args>(args)...);
-  call.finish();
-  return result;
+                Args&&... args) {
+  const PluginCall call(label.c_str(), name, place);
+  return function(std::forward<Args>(args)...);
 }
 
 // Calls function(args..., &error) and throws unless it returns QUENCH_OK. For calls that look

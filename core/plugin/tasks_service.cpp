@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "core/plugin/alternate_stack.hpp"
+#include "core/plugin/floating_state.hpp"
 #include "core/plugin/plugin_call.hpp"
 #include "core/plugin/service_tables.hpp"
 #include "core/plugin/task_arena.hpp"
@@ -24,14 +25,12 @@ struct Work {
   uint64_t grain;
   Body body;
   void* user;
-  CallFrame* caller;  // the plugin's call that asks for it, if it does so on the host's thread
+  const CallFrame* caller;  // the plugin's call that asks for it, if it does so on the host's thread
 
   std::atomic<bool> failed{false};
   std::mutex mutex{};
   uint64_t failed_range = UINT64_MAX;
   quench_status status = QUENCH_OK;
-  bool disturbed = false;  // a body left the floating-point state `found`
-  FloatingState found{};
 
   uint64_t ranges() const { return count / grain + (count % grain == 0 ? 0 : 1); }
 
@@ -52,18 +51,12 @@ struct Work {
     }
   }
 
-  quench_status call(uint64_t begin, uint64_t end) {
-    if (caller == nullptr) {
-      const PluginCall of_thread("a plugin", "a task of a thread that it started");
-      return body(user, begin, end);
-    }
-    PluginCall of_task(caller->plugin, caller->function, caller->place);
+  quench_status call(uint64_t begin, uint64_t end) const {
+    const PluginCall of_task =
+        caller != nullptr ? PluginCall(caller->plugin, caller->function, caller->place)
+                          : PluginCall("a plugin", "a task of a thread that it started");
     const quench_status got = body(user, begin, end);
-    if (of_task.disturbed()) {
-      const std::lock_guard lock(mutex);
-      disturbed = true;
-      found = of_task.found();
-    }
+    look_at_floating_state();
     return got;
   }
 };
@@ -95,21 +88,13 @@ quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain, Bod
   if (body == nullptr || grain == 0) {
     return QUENCH_INVALID_ARGUMENT;
   }
-  CallFrame* const caller = innermost_call;
-  // oneTBB's workers inherit the state of the thread that creates their arena.
-  if (const FloatingState now = FloatingState::now(); now != kHostFloatingState) {
-    PluginCall::blame(caller, now);
-  }
-  Work work{count, grain, body, user, caller};
+  Work work{count, grain, body, user, innermost_call};
   if (threads <= 1 || work.ranges() <= 1) {
     for (uint64_t range = 0; range < work.ranges() && !work.failed; ++range) {
       work.run(range);
     }
   } else if (!run_parallel(work, threads)) {
     return QUENCH_RESOURCE_EXHAUSTED;
-  }
-  if (work.disturbed) {
-    PluginCall::blame(caller, work.found);
   }
   return work.status;
 }

@@ -1,4 +1,4 @@
-// No plugin leaves the process changed after any of the cases here: how this thread rounds, the
+// No plugin leaves the process changed after any of the cases here: how its threads round, the
 // current folder, the locale, how signals are taken, the umask. The host does not look.
 #include <sys/stat.h>
 
@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/plugin/floating_state.hpp"
 #include "core/plugin/process_state.hpp"
 
 namespace quench::test {
@@ -27,8 +26,7 @@ class ProcessStateListener final : public Catch::TestEventListenerBase {
   void testRunStarting(const Catch::TestRunInfo&) override { keep_process_state(); }
 
   void testCaseEnded(const Catch::TestCaseStats& ended) override {
-    std::string changes = describe_change(FloatingState::now(), floating_);
-    changes += restore_process_state();
+    std::string changes = process_state_changes();
     changes += current_umask() == umask_ ? "" : "the umask is another one";
     if (!changes.empty()) {
       std::fprintf(stderr, "%s: a plugin left the process changed: %s\n",
@@ -38,7 +36,6 @@ class ProcessStateListener final : public Catch::TestEventListenerBase {
   }
 
  private:
-  const FloatingState floating_ = FloatingState::now();
   const mode_t umask_ = current_umask();
 };
 

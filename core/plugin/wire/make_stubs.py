@@ -91,8 +91,7 @@ class Stubs:
 
     def has_outputs(self, name):
         return any(t.direction in ("out", "inout") or
-                   (t.kind in ("struct", "pointers") and self.has_outputs(t.name)) or
-                   (t.kind == "interface" and False)
+                   (t.kind in ("struct", "pointers") and self.has_outputs(t.name))
                    for _, t in fields(self.structs[name]))
 
     def deferring(self, interface):
@@ -112,7 +111,7 @@ class Stubs:
 
     # ---- expressions
 
-    def expression(self, count, names, prefix, arrow):
+    def expression(self, count, names, prefix):
         """The C++ of a count: names of parameters, or of members of `prefix`."""
         if count.startswith("^"):
             return f"{'o' if names == 'put' else 'i'}.outer"
@@ -259,7 +258,7 @@ class Stubs:
         own = fields(struct)
         puts, takes, checks, back, forth = [], [], [], [], []
         for field, t in own:
-            n = t.count and self.expression(t.count, "put", "v.", False)
+            n = t.count and self.expression(t.count, "put", "v.")
             if self.outer(t):
                 puts += [f"o.outer = {self.outer(t)};"]
                 takes += [f"i.outer = {self.outer(t)};"]
@@ -275,7 +274,7 @@ class Stubs:
                 continue
             puts += self.put(f"v.{field}", t, n)
             fresh = []
-            taken = t.count and self.expression(t.count, "take", "v.", False)
+            taken = t.count and self.expression(t.count, "take", "v.")
             nullable = t.nullable
             takes += self.take(f"v.{field}", t, False, taken, fresh)
             if t.kind == "string" and t.count is None and not nullable:
@@ -376,34 +375,25 @@ class Stubs:
         life = function.get("life", "call")
         if returns == "extension":
             if not objects:
-                return slot, [f"static const void* run({names}) {{ return nullptr; }}"]
-            return slot, [f"static const void* run({names}) {{",
-                          f"  return call_extension({objects[0]}, id, {index});", "}"]
+                return [f"static const void* run({names}) {{ return nullptr; }}"]
+            return [f"static const void* run({names}) {{",
+                    f"  return call_extension({objects[0]}, id, {index});", "}"]
         before = []
         if any(t.kind == "elements" for _, t in ps):
             # A call of its own: after it, what the reply of this one points to would be gone.
             before = ["const uint64_t element_bytes = element_bytes_of(source, index);"]
         body = [*before, *self.target(table, function, kind), f"Call call(peer, target, {index});", "[[maybe_unused]] Sending& o = call.out();"]
-        skip_context_of = {}
         for n, t in ps:
-            count = t.count and self.expression(t.count, None, "", False) if t.count != "elements" else None
+            count = t.count and self.expression(t.count, None, "") if t.count != "elements" else None
             if t.kind == "table":
                 body += [f"o.lent_table(k_{t.name}, {n});"]
             elif t.kind == "object" and n in lender:
                 body += [f"o.lent_object(k_object_{t.name}, {n});"]
-            elif t.kind == "object" and t.direction == "out":
-                continue
             elif t.kind == "interface" and self.interfaces[t.name].get("bare"):
                 f = self.interfaces[t.name]["functions"][0]["name"]
                 context = next(m for m, u in ps if u.kind == "context" and u.name == n)
                 body += [f"{t.name} {n}_pair{{sizeof({t.name}), const_cast<void*>(static_cast<const void*>({context})), {n}}};",
                          f"o.interface(k_{t.name}, &{n}_pair, Life::kCall);"]
-            elif t.direction == "out" and t.kind == "struct":
-                continue
-            elif t.direction == "out" and t.kind == "string":
-                continue
-            elif t.direction == "out" and t.count is None and t.kind != "tensor":
-                continue
             else:
                 body += self.put(n, t, count)
         outs = [(n, t) for n, t in ps if t.direction in ("out", "pointer", "view", "deferred", "inout") or self.nested_outputs(t)]
@@ -431,7 +421,7 @@ class Stubs:
         if returns == "status":
             body += [f"const quench_status status = call.status({error});"] if error != "nullptr" else \
                 ["const auto status = static_cast<quench_status>(i.reader().i32());"]
-            body += ["if (status == QUENCH_OK) {", *["  " + l for l in self.output_lines(table, function, ps, outs)]]
+            body += ["if (status == QUENCH_OK) {", *["  " + l for l in self.output_lines(table, outs)]]
             if memo:
                 body += [f"  {owner}.remember({key}, call.body(), {{{listed}}});"]
             body += ["}"]
@@ -439,7 +429,7 @@ class Stubs:
             body += [f"const auto value = i.{TAKE[returns]}();"]
             if error != "nullptr":
                 body += [f"call.message({error});"]
-            body += self.output_lines(table, function, ps, outs)
+            body += self.output_lines(table, outs)
         elif returns == "string":
             body += ["value = i.text();", f"{owner}.remember({key}, call.body(), {{Output{{&value, sizeof value}}}});"]
         elif returns.startswith("deferred"):
@@ -451,12 +441,6 @@ class Stubs:
         if self.defers(function):
             body += ["call.take_handed_out();"]
         body += ["call.finish();"]
-        closes = function.get("closes")
-        if closes == "interface" or (kind == "interface" and function["name"] == "release"):
-            closes = None
-            released = ["if (self->own != nullptr) { delete self; }"]
-        else:
-            released = []
         result = {"status": "return status;", "void": "return 0;"}.get(returns, "return value;")
         if returns == "status":
             wrap, end = f"return status_of({error}, [&]() -> quench_status {{", "});"
@@ -472,19 +456,17 @@ class Stubs:
         ctype = {"status": "quench_status", "void": "void", "string": "const char*"}.get(
             returns, "int32_t*" if returns.startswith("deferred") else NUMBERS.get(returns))
         lines = [f"static {ctype} run({names}) {{", f"  {wrap}", *["    " + l for l in body], f"    {result}", f"  {end}"]
-        if closes:
+        if function.get("closes"):  # of nothing, nothing
+            lines.insert(1, f"  if ({objects[-1]} == nullptr) return;")
             lines += [f"  delete remote({objects[-1]});"]
-        if released:
-            lines += [f"  {released[0].replace('self', 'static_cast<RemoteInterface*>(context)')}"]
-        lines += ["}"]
-        if closes:  # of nothing, nothing
-            lines[0:1] = [lines[0], f"  if ({objects[-1]} == nullptr) return;"]
-        return slot, lines
+        if kind == "interface" and function["name"] == "release":
+            lines += ["  if (static_cast<RemoteInterface*>(context)->own != nullptr) { delete static_cast<RemoteInterface*>(context); }"]
+        return [*lines, "}"]
 
-    def output_lines(self, table, function, ps, outs):
+    def output_lines(self, table, outs):
         lines = []
         for n, t in outs:
-            count = t.count and t.count != "elements" and self.expression(t.count, None, "", False)
+            count = t.count and t.count != "elements" and self.expression(t.count, None, "")
             if t.direction == "out" and t.kind == "object":
                 lines += [f"*{n} = static_cast<{t.name}*>(i.new_object(k_{table}, target, o.take_lasting()));"]
             elif t.direction == "out" and t.kind == "struct" and t.count is None:
@@ -523,14 +505,30 @@ class Stubs:
 
     # ---- serving
 
-    def serve_code(self, table, function, index, kind):
+    @staticmethod
+    def local_output(n, t):
+        """The variable that an output of one value points to while its function is served; [] for all else."""
+        if t.direction == "pointer":
+            kind = {"struct": t.name, "interface": t.name, "tensor": "quench_tensor", "string": "char", "bytes": "char"}
+            return [f"const {kind.get(t.kind) or NUMBERS[t.kind]}* {n} = nullptr;"]
+        if t.direction in ("view", "deferred"):
+            return [f"quench_tensor {n}{{}};"]
+        if t.direction != "out" or t.count is not None:
+            return []
+        if t.kind == "struct":
+            return [f"{t.name} {n}{{}};", f"{n}.struct_size = sizeof {n};"]
+        if t.number:
+            return [f"{NUMBERS[t.kind]} {n} = 0;"]
+        return {"object": [f"{t.name}* {n} = nullptr;"], "string": [f"const char* {n} = nullptr;"]}.get(t.kind, [])
+
+    def serve_code(self, table, function, kind):
         ps = parameters(function)
         returns = function["returns"]
         lender = {t.of: n for n, t in ps if t.kind == "table"}
         body, checks = ["[[maybe_unused]] Receiving& i = s.in;", "[[maybe_unused]] Sending& o = s.out;"], []
         arguments, after, outs = [], [], []
         for n, t in ps:
-            count = t.count and t.count != "elements" and self.expression(t.count, None, "", False)
+            count = t.count and t.count != "elements" and self.expression(t.count, None, "")
             if t.kind == "host":
                 arguments.append("served_host()")
             elif t.kind == "context" and t.name is None:
@@ -552,26 +550,17 @@ class Stubs:
                 arguments.append(n)
             elif t.kind == "object" and t.direction == "in":
                 body += [f"const uint64_t {n}_number = i.u64();",
-                         f"auto {n} = static_cast<{t.name}*>(i.own_object(k_object_{t.name}, {n}_number));"]
-                if n != "op":
-                    body += [f"if ({n} == nullptr) refuse_message(\"an object is NULL\");"]
+                         f"auto {n} = static_cast<{t.name}*>(i.own_object(k_object_{t.name}, {n}_number));",
+                         f"if ({n} == nullptr) refuse_message(\"an object is NULL\");"]
                 arguments.append(n)
-            elif t.kind == "object":
-                body += [f"{t.name}* {n} = nullptr;"]
+            elif self.local_output(n, t):
+                body += self.local_output(n, t)
                 arguments.append(f"&{n}")
                 outs.append((n, t))
             elif t.kind == "interface" and self.interfaces[t.name].get("bare"):
                 f = self.interfaces[t.name]["functions"][0]["name"]
                 body += self.take(n, t, True, None, checks)
                 arguments.append(f"{n} == nullptr ? nullptr : {n}->{f}")
-            elif t.direction == "out" and t.kind == "struct" and t.count is None:
-                body += [f"{t.name} {n}{{}};", f"{n}.struct_size = sizeof {n};"]
-                arguments.append(f"&{n}")
-                outs.append((n, t))
-            elif t.direction == "out" and t.kind == "string":
-                body += [f"const char* {n} = nullptr;"]
-                arguments.append(f"&{n}")
-                outs.append((n, t))
             elif t.direction == "out" and t.kind == "text":
                 body += [f"char {n}[{t.count}] = {{}};"]
                 arguments.append(n)
@@ -581,24 +570,10 @@ class Stubs:
                           f"void* {n} = i.room(elements, {n}_bytes == 0 ? 1 : {n}_bytes);"]
                 arguments.append(n)
                 outs.append((n, t))
-            elif t.direction == "out" and t.count is None and t.number:
-                body += [f"{self.out_number(table, function, n, t, kind)} {n} = 0;"]
-                arguments.append(f"&{n}")
-                outs.append((n, t))
             elif t.direction == "out" and t.count is not None and t.kind != "tensor":
                 element = NUMBERS.get(t.kind, "char")
                 after += [f"auto {n} = static_cast<{element}*>(i.room({count}, sizeof({element})));"]
                 arguments.append(n)
-                outs.append((n, t))
-            elif t.direction == "pointer":
-                ctype = {"struct": t.name, "interface": t.name, "tensor": "quench_tensor", "string": "char", "bytes": "char"}.get(
-                    t.kind, NUMBERS.get(t.kind))
-                body += [f"const {ctype}* {n} = nullptr;"]
-                arguments.append(f"&{n}")
-                outs.append((n, t))
-            elif t.direction in ("view", "deferred"):
-                body += [f"quench_tensor {n}{{}};"]
-                arguments.append(f"&{n}")
                 outs.append((n, t))
             else:
                 body += self.take(n, t, True, count, checks)
@@ -611,9 +586,10 @@ class Stubs:
         has_error = any(t.kind == "error" for _, t in ps)
         if has_error:
             body += ["quench_error error{sizeof(quench_error), 0, {}};"]
-        where = f"s.table<{table}>().{function['name']}" if kind != "service" else f"served_service<{table}>(\"{self.services[table]['service']}\").{function['name']}" if kind == "service" else ""
+        of = f"s.table<{table}>()" if kind != "service" else f"served_service<{table}>(\"{self.services[table]['service']}\")"
+        where = f"{of}.{function['name']}"
         call = f"{where}({', '.join(arguments)})"
-        puts = self.reply_lines(table, function, ps, outs)
+        puts = self.reply_lines(outs)
         if returns == "status" and has_error:
             body += [f"const quench_status status = {call};", "if (s.status(status, error)) {", *["  " + l for l in puts], "}"]
         elif returns == "status":
@@ -648,13 +624,10 @@ class Stubs:
             body += ["s.put_handed_out();"]
         return [f"void serve_{table}_{function['name']}(Served& s) {{", *["  " + l for l in body], "}"]
 
-    def out_number(self, table, function, n, t, kind):
-        return NUMBERS[t.kind]
-
-    def reply_lines(self, table, function, ps, outs):
+    def reply_lines(self, outs):
         lines = []
         for n, t in outs:
-            count = t.count and t.count != "elements" and self.expression(t.count, None, "", False)
+            count = t.count and t.count != "elements" and self.expression(t.count, None, "")
             if t.direction == "out" and t.kind == "object":
                 lines += [f"o.new_object(k_object_{t.name}, {n});", "if (i.lasting() != nullptr) s.peer.exports().attach(o.made(), i.lasting());"]
             elif t.direction == "out" and t.kind == "struct" and t.count is None:
@@ -697,27 +670,24 @@ class Stubs:
         for name, table in self.tables.items():
             yield name, table, "table"
 
-    def functions(self, group):
-        return [f for f in group["functions"]]
+    def numbered_services(self):
+        """Every service's functions with their numbers, which run through all services."""
+        first = 0
+        for name, service in self.services.items():
+            yield name, list(enumerate(service["functions"], first))
+            first += len(service["functions"])
 
     def write_calls(self, out):
         code = []
-        for name, group, kind in self.groups():
-            for index, function in enumerate(self.functions(group)):
-                if "local" in function:
-                    continue
-                _, lines = self.call_code(name, function, index, kind)
-                head = f"struct Call_{name}_{function['name']} {{"
-                code += [head, *["  " + l for l in lines], "};"]
-        for name, service in self.services.items():
-            for index, function in enumerate(service["functions"]):
-                if "local" in function:
-                    continue
-                _, lines = self.call_code(name, function, self.service_index(name, index), "service")
-                code += [f"struct Call_{name}_{function['name']} {{", *["  " + l for l in lines], "};"]
+        every = [(name, enumerate(group["functions"]), kind) for name, group, kind in self.groups()]
+        for name, functions, kind in [*every, *((name, fs, "service") for name, fs in self.numbered_services())]:
+            for index, function in functions:
+                if "local" not in function:
+                    code += [f"struct Call_{name}_{function['name']} {{",
+                             *["  " + l for l in self.call_code(name, function, index, kind)], "};"]
         makes = []
         for name, group, kind in self.groups():
-            fs = self.functions(group)
+            fs = group["functions"]
             lines = [f"void* make_{name}([[maybe_unused]] uint64_t mask, [[maybe_unused]] RemoteInterface* interface, [[maybe_unused]] RemoteItem* item, [[maybe_unused]] Receiving& in) {{",
                      f"  auto* out = in.keep().array<{name}>(1);", f"  out->struct_size = sizeof({name});"]
             if kind == "interface":  # whose functions are called without looking
@@ -755,13 +725,6 @@ class Stubs:
                               "namespace {", "", *code, "", "}  // namespace", "", *makes, "",
                               "const void* remote_service(const char* id) {", *services, "  return nullptr;", "}", "", "}  // namespace quench::wire"])
 
-    def service_index(self, name, index):
-        for other, service in self.services.items():
-            if other == name:
-                return index
-            index += len(service["functions"])
-        raise KeyError(name)
-
     @staticmethod
     def lendable(function):
         """Whether whoever was lent a table may call its function: it is about an object, and leaves it open."""
@@ -771,32 +734,29 @@ class Stubs:
     def write_serve(self, out):
         code, tables = [], []
         for name, group, kind in self.groups():
-            fs = self.functions(group)
-            for index, function in enumerate(fs):
+            fs = group["functions"]
+            for function in fs:
                 if "local" not in function:
-                    code += self.serve_code(name, function, index, kind)
+                    code += self.serve_code(name, function, kind)
             names = ", ".join(f'"{f["name"]}"' for f in fs)
             serves = ", ".join("nullptr" if "local" in f else f"serve_{name}_{f['name']}" for f in fs)
             mask = " | ".join([f"bit(table, &{name}::{f['name']}, {i})" for i, f in enumerate(fs) if "local" not in f] or ["uint64_t{0}"])
-            put = [f"put(out, whole(&table));"] if not group.get("bare") and kind == "interface" and fields(group) else \
+            put = ["put(out, whole(&table));"] if not group.get("bare") and kind == "interface" and fields(group) else \
                 [l.replace("o.", "out.", 1) for f, t in fields(group) for l in self.put(f"table.{f}", t, None)] if kind == "table" else []
-            counted = len(fs)
             code += [f"constexpr const char* names_{name}[] = {{{names or 'nullptr'}}};", f"constexpr void (*serves_{name}[])(Served&) = {{{serves or 'nullptr'}}};",
                      f"uint64_t mask_{name}([[maybe_unused]] const void* at) {{", f"  [[maybe_unused]] const auto& table = *static_cast<const {name}*>(at);", f"  return {mask};", "}",
                      f"void put_{name}([[maybe_unused]] Sending& out, [[maybe_unused]] const void* at) {{", f"  [[maybe_unused]] const auto& table = *static_cast<const {name}*>(at);", *["  " + l for l in put], "}"]
             quote = lambda key: f'"{group[key]}"' if key in group else "nullptr"
             lendable = "~uint64_t{0}" if kind == "interface" else f"uint64_t{{{sum(1 << i for i, f in enumerate(fs) if self.lendable(f))}u}}"
             has_fields = "true" if fields(group) else "false"
-            tables += [f"const TableType k_{name} = {{\"{name}\", {quote('kind')}, {quote('extension')}, sizeof({name}), {counted}, names_{name}, mask_{name}, put_{name}, make_{name}, serves_{name}, {lendable}, {has_fields}}};"]
+            tables += [f"const TableType k_{name} = {{\"{name}\", {quote('kind')}, {quote('extension')}, sizeof({name}), {len(fs)}, names_{name}, mask_{name}, put_{name}, make_{name}, serves_{name}, {lendable}, {has_fields}}};"]
         service_names, service_serves = [], []
-        for name, service in self.services.items():
-            for index, function in enumerate(service["functions"]):
+        for name, functions in self.numbered_services():
+            for _, function in functions:
                 service_names.append(f'"{function["name"]}"')
-                if "local" in function:
-                    service_serves.append("nullptr")
-                else:
-                    code += self.serve_code(name, function, self.service_index(name, index), "service")
-                    service_serves.append(f"serve_{name}_{function['name']}")
+                service_serves.append("nullptr" if "local" in function else f"serve_{name}_{function['name']}")
+                if "local" not in function:
+                    code += self.serve_code(name, function, "service")
         code += [f"constexpr const char* service_names[] = {{{', '.join(service_names)}}};",
                  f"constexpr void (*service_serves[])(Served&) = {{{', '.join(service_serves)}}};"]
         externs = [f"void* make_{n}(uint64_t, RemoteInterface*, RemoteItem*, Receiving&);" for n, _, _ in self.groups()]

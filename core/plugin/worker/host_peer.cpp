@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/plugin/plugin_call.hpp"
 #include "core/plugin/process_state.hpp"
 
 namespace quench {
@@ -59,11 +58,9 @@ void HostPeer::serve_guarded(wire::Channel& over, const wire::Header& header, wi
   if (before_served_call != nullptr) {
     before_served_call(label.c_str(), called.type->name, function);
   }
-  PluginCall call(label.c_str(), function);
   serve(over, header, in, out);
-  call.finish();
-  if (const std::string changes = restore_process_state(); !changes.empty()) {
-    fail(QUENCH_INTERNAL, "{}: {}: {}; it was set back", label, function, changes);
+  if (const std::string changes = process_state_changes(); !changes.empty()) {
+    fail(QUENCH_INTERNAL, "{}: {}: {}", label, function, changes);
   }
 }
 

@@ -47,6 +47,24 @@ TEST_CASE("boundary: flush-to-zero, the x87 precision and trapped faults are set
 }
 #endif
 
+TEST_CASE("boundary: in the program's process, nothing is stored after another rounding mode is left",
+          "[boundary]") {
+  for (const char* deed : {"round_up", "round_up_in_task"}) {
+    CAPTURE(deed);
+    const MisbehavingRun run(deed);
+    const Outcome got = run.run({"--json", "--threads", "2"});
+    INFO(got.err);
+    REQUIRE(got.code == 1);
+    const json records = quench::test::data_of(got.out).at("records");
+    for (const char* quantizer : {"misbehaving", "template_quantizer"}) {
+      const json failed = MisbehavingRun::cell(records, quantizer);
+      REQUIRE(failed.is_string());
+      CHECK(failed == "a plugin has changed how this process computes: the rounding mode is now "
+                      "upward, wanted to nearest");
+    }
+  }
+}
+
 TEST_CASE("boundary: a call that changes the current folder fails, and results stay in place",
           "[boundary]") {
   check_state("change_folder", "the current folder is now /, wanted /");
