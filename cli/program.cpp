@@ -20,6 +20,7 @@
 #include "core/plugin/instruction_set.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/process_end.hpp"
+#include "core/plugin/shipped_descriptions.hpp"
 #include "core/plugin/worker/worker_main.hpp"
 #include "core/version.hpp"
 #include "run/grid/share_engines.hpp"
@@ -246,6 +247,9 @@ int quench::program_main(int argc, char** argv) {
   quench::tune_allocators();
   if (argc > 1 && std::strcmp(argv[1], "__probe") == 0) {
     return quench::probe_main({argv + 2, argv + argc});
+  }
+  if (argc == 2 && std::strcmp(argv[1], "__describe") == 0) {
+    return quench::describe_main();
   }
   if (argc > 1 && std::strcmp(argv[1], "__worker") == 0) {
     return quench::worker_main({argv + 2, argv + argc});

@@ -7,6 +7,7 @@
 #include "core/plugin/code_identity.hpp"
 #include "core/plugin/elf_file.hpp"
 #include "core/plugin/foreign_code.hpp"
+#include "core/plugin/search_path.hpp"
 
 namespace quench {
 
@@ -14,7 +15,10 @@ namespace fs = std::filesystem;
 
 LibraryProbes::LibraryProbes(const CatalogOptions& options,
                              std::vector<Catalog::Rejected>& rejected)
-    : options_(options), rejected_(rejected), cache_(options.cache_dir) {}
+    : options_(options),
+      rejected_(rejected),
+      shipped_(own_plugins(options.self)),
+      cache_(options.cache_dir) {}
 
 void LibraryProbes::look_up(const fs::path& library) {
   try {
@@ -38,6 +42,9 @@ void LibraryProbes::look_up(const fs::path& library) {
       cache_.store(library, std::move(same));
       return;
     }
+    if (take_shipped(library, hash)) {
+      return;
+    }
     unknown_.push_back(library);
     hashes_.push_back(std::move(hash));
   } catch (const Error& failure) {
@@ -53,30 +60,44 @@ bool LibraryProbes::is_confined(const fs::path& library) const {
 size_t LibraryProbes::probe() {
   std::vector<ProbeResult> results = probe_libraries(unknown_, probe_options(options_));
   for (size_t i = 0; i < unknown_.size(); ++i) {
-    const bool timed_out = results[i].timed_out;
     // One that came with the program does not hang: the machine was busy.
-    if (results[i].passing || (timed_out && !is_foreign(unknown_[i], options_.self))) {
+    if (results[i].passing || (results[i].timed_out && !is_foreign(unknown_[i], options_.self))) {
       cache_.forget(unknown_[i]);
       rejected_.push_back({unknown_[i], std::move(results[i].rejected), true});
       continue;
     }
-    for (PluginDescription& item : results[i].items) {
-      item.sha256 = hashes_[i].sha256;
-    }
-    if (!hashes_[i].interpreter.empty()) {  // another version may make more of a rejected file
-      results[i].watched.push_back({"python", hashes_[i].interpreter, ""});
-    }
-    LinkTable::Rows links = cache_.links().rows_of(results[i].watched);
-    if (!results[i].items.empty() && links.empty()) {  // the items of a library have the same
-      links = cache_.links().rows_of(results[i].items.front().links);
-    }
-    cache_.store(unknown_[i],
-                 {hashes_[i].stamp, hashes_[i].sha256, code_of(hashes_[i], results[i]),
-                  std::move(links), hashes_[i].interpreter, std::move(results[i].rejected),
-                  timed_out, std::move(results[i].items), is_confined(unknown_[i])});
+    keep(unknown_[i], hashes_[i], std::move(results[i]));
   }
   cache_.save();
   return unknown_.size();
+}
+
+bool LibraryProbes::take_shipped(const fs::path& library, const FileHash& hash) {
+  if (is_foreign(library, options_.self)) {
+    return false;
+  }
+  std::optional<ProbeResult> described = shipped_.find(library, hash.build_id);
+  if (described) {
+    keep(library, hash, std::move(*described));
+  }
+  return described.has_value();
+}
+
+void LibraryProbes::keep(const fs::path& library, const FileHash& hash, ProbeResult result) {
+  for (PluginDescription& item : result.items) {
+    item.sha256 = hash.sha256;
+  }
+  if (!hash.interpreter.empty()) {  // another version may make more of a rejected file
+    result.watched.push_back({"python", hash.interpreter, ""});
+  }
+  LinkTable::Rows links = cache_.links().rows_of(result.watched);
+  if (!result.items.empty() && links.empty()) {  // the items of a library have the same
+    links = cache_.links().rows_of(result.items.front().links);
+  }
+  nlohmann::json code = code_of(hash, result);
+  cache_.store(library, {hash.stamp, hash.sha256, std::move(code), std::move(links),
+                         hash.interpreter, std::move(result.rejected), result.timed_out,
+                         std::move(result.items), is_confined(library)});
 }
 
 std::string ask_again(const CatalogOptions& options, const fs::path& library) {

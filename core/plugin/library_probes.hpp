@@ -1,5 +1,5 @@
-// What each library holds: from the cache where its content and links are what they were, else
-// probed.
+// What each library holds: from the cache where its content and links are what they were, else from
+// the list of what came with the program, else probed.
 #pragma once
 
 #include <filesystem>
@@ -11,6 +11,7 @@
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/probe.hpp"
 #include "core/plugin/probe_cache.hpp"
+#include "core/plugin/shipped_descriptions.hpp"
 
 namespace quench {
 
@@ -39,12 +40,16 @@ class LibraryProbes {
     std::filesystem::path interpreter;  // of a Python file
   };
   bool is_confined(const std::filesystem::path& library) const;  // while it is probed
+  // What came with the program and is described in its list.
+  bool take_shipped(const std::filesystem::path& library, const FileHash& hash);
+  void keep(const std::filesystem::path& library, const FileHash& hash, ProbeResult result);
   static FileHash hash_file(const std::filesystem::path& path);
   // Rejects a Python file that does not say what it stands on.
   static nlohmann::json code_of(const FileHash& hash, ProbeResult& result);
 
   const CatalogOptions& options_;
   std::vector<Catalog::Rejected>& rejected_;
+  ShippedDescriptions shipped_;
   ProbeCache cache_;
   std::vector<std::filesystem::path> unknown_;
   std::vector<FileHash> hashes_;  // of `unknown_`

@@ -17,9 +17,8 @@ namespace quench {
 
 struct CatalogOptions;
 
-// The child's side: `arguments` are what follows `__probe`: [--create] LIBRARY, or --each with
-// libraries on the lines of standard input, which all stand on the same others Before a stranger's
-// library: --confined. Returns the exit code.
+// The child's side: `arguments` are what follows `__probe`: [--confined] [--create] LIBRARY.
+// Returns the exit code.
 int probe_main(std::vector<std::string> arguments);
 
 // What the parent learnt.
@@ -33,6 +32,9 @@ struct ProbeResult {
   std::vector<std::string> findings;     // remarks for `plugins check`
 };
 
+// What one answer means: what describe_library gives, or {"rejected": why}.
+ProbeResult result_of(const nlohmann::json& in, const std::filesystem::path& library);
+
 struct ProbeOptions {
   std::filesystem::path self;  // the quench executable
   double seconds = 10;         // time limit of one child
@@ -44,9 +46,7 @@ struct ProbeOptions {
 
 ProbeOptions probe_options(const CatalogOptions& options, bool create = false);
 
-// Probes every library, at most two at a time; results in the order of `libraries`. Those that came
-// with the program and look for libraries in the same places share the loading of them; one that
-// gives no answer so is probed alone. Throws
+// Probes every library, at most two at a time; results in the order of `libraries`. Throws
 // Error(FAILED_PRECONDITION) only when no child can be started at all; an interpreter that cannot
 // be run is its file's fault.
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,

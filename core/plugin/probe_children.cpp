@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -86,19 +85,6 @@ void drain(int& descriptor, std::string& text, size_t keep_last) {
   }
 }
 
-// A file in memory that holds `text`, to be read from its start.
-int file_of(const std::string& text) {
-  const int made = memfd_create("input", MFD_CLOEXEC);
-  const int file = made < 0 ? -1 : fcntl(made, F_DUPFD_CLOEXEC, 10);
-  if (made >= 0) {
-    close(made);
-  }
-  if (file < 0 || pwrite(file, text.data(), text.size(), 0) != static_cast<ssize_t>(text.size())) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "no input for a child process: {}", std::strerror(errno));
-  }
-  return file;
-}
-
 // The program that answers, without its streams.
 Command command_for(const ProbeQuestion& question, const ProbeOptions& options) {
   Command command;
@@ -112,16 +98,13 @@ Command command_for(const ProbeQuestion& question, const ProbeOptions& options) 
     command.folder = options.python.package;  // modules are looked for in the working folder
   } else {
     command.words = {options.self.string(), "__probe"};
-    if (options.confined && !question.library.empty() &&
-        is_foreign(question.library, options.self)) {
+    if (options.confined && is_foreign(question.library, options.self)) {
       command.words.emplace_back("--confined");
     }
     command.environment = probe_environment();
   }
   command.words.insert(command.words.end(), question.words.begin(), question.words.end());
-  if (!question.library.empty()) {
-    command.words.push_back(question.library.string());
-  }
+  command.words.push_back(question.library.string());
   command.group = ChildGroup::kOwn;  // so that what it forks off can be ended with it
   command.closed_from = kLastStream + 1;
   return command;
@@ -131,22 +114,20 @@ Child start(size_t index, const ProbeQuestion& question, const ProbeOptions& opt
   Command command = command_for(question, options);
   Pipe report;
   Pipe output;
-  int input = file_of(question.input);
   const int answers = question.is_about_python() ? report.write : output.write;
-  command.streams = {ChildStream::copy(0, input), ChildStream::copy(1, answers),
+  command.streams = {ChildStream::file(0, "/dev/null", O_RDONLY), ChildStream::copy(1, answers),
                      ChildStream::copy(2, output.write),
                      ChildStream::copy(kLastStream, report.write)};
   try {
     ChildProcess process = ChildProcess::start(command);
     close_descriptor(report.write);
     close_descriptor(output.write);
-    close_descriptor(input);
-    const auto limit = std::chrono::duration_cast<Clock::duration>(
-        std::chrono::duration<double>(options.seconds * static_cast<double>(question.libraries)));
+    const auto limit =
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds));
     return {index,       question.is_about_python(), std::move(process), report.read,
             output.read, Clock::now() + limit};
   } catch (const std::system_error& error) {
-    for (int* end : {&report.read, &report.write, &output.read, &output.write, &input}) {
+    for (int* end : {&report.read, &report.write, &output.read, &output.write}) {
       close_descriptor(*end);
     }
     fail(QUENCH_FAILED_PRECONDITION, "{} cannot be run to probe plugins: {}", command.words[0],

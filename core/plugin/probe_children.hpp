@@ -14,11 +14,9 @@ namespace quench {
 
 // What a child is started for.
 struct ProbeQuestion {
-  std::filesystem::path library = {};      // "": `input` names several
+  std::filesystem::path library = {};
   std::filesystem::path interpreter = {};  // of a Python file; "": a library
   std::vector<std::string> words = {};     // what it is asked about the library: options
-  std::string input = {};                  // what it finds on standard input
-  size_t libraries = 1;                    // that it is about: each has the limit of time
 
   bool is_about_python() const { return !interpreter.empty(); }
 };

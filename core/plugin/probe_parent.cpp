@@ -33,7 +33,7 @@ void read_description(const json& in, const std::filesystem::path& library, Prob
       links.push_back({link.at("soname").get<std::string>(), link.at("path").get<std::string>(),
                        link.at("build_id").get<std::string>()});
     }
-    in.at("findings").get_to(result.findings);
+    result.findings = in.value("findings", std::vector<std::string>());
   }
   for (const json& item : in.at("items")) {
     PluginDescription description = description_from_json(item);
@@ -68,6 +68,8 @@ bool may_pass(const std::string& rejected) {
          });
 }
 
+}  // namespace
+
 ProbeResult result_of(const json& in, const std::filesystem::path& library) {
   ProbeResult result;
   try {
@@ -91,63 +93,6 @@ ProbeResult result_of(const json& in, const std::filesystem::path& library) {
   return result;
 }
 
-// The program's own plugins, by where they look for libraries that came with it: those that share
-// such a place share what takes long to load. A stranger's may bring others under the same names.
-using Companions = std::map<std::vector<std::string>, std::vector<size_t>>;
-
-Companions companions_of(const std::vector<std::filesystem::path>& libraries,
-                         const std::filesystem::path& executable) {
-  Companions out;
-  for (size_t i = 0; i < libraries.size(); ++i) {
-    if (is_python_file(libraries[i]) || is_foreign(libraries[i], executable)) {
-      continue;
-    }
-    try {
-      if (std::vector<std::string> places = read_elf(libraries[i]).runpath; !places.empty()) {
-        out[std::move(places)].push_back(i);
-      }
-    } catch (const Error&) {  // probing it alone says what is wrong with it
-    }
-  }
-  return out;
-}
-
-// As many children as run at a time describe the libraries of each group; which they have
-// described.
-std::vector<bool> probe_together(const std::vector<std::filesystem::path>& libraries,
-                                 const ProbeOptions& options, std::vector<ProbeResult>& results) {
-  std::vector<bool> done(libraries.size());
-  std::vector<ProbeQuestion> questions;
-  std::vector<std::vector<size_t>> asked;
-  for (const auto& [places, which] : companions_of(libraries, options.self)) {
-    if (which.size() <= kProbesAtOnce) {
-      continue;
-    }
-    const size_t first = questions.size();
-    questions.resize(first + kProbesAtOnce, {"", "", {"--each"}, "", 0});
-    asked.resize(questions.size());
-    for (size_t i = 0; i < which.size(); ++i) {
-      const size_t to = first + i % kProbesAtOnce;
-      questions[to].input += libraries[which[i]].string() + "\n";
-      ++questions[to].libraries;
-      asked[to].push_back(which[i]);
-    }
-  }
-  ask(questions, options, [&](size_t index, const json& answer, bool) {
-    const json described = answer.value("libraries", json::array());
-    for (size_t i = 0; i < described.size() && i < asked[index].size(); ++i) {
-      const size_t at = asked[index][i];
-      if (described[i].is_object()) {
-        results[at] = result_of(described[i], libraries[at]);
-        done[at] = results[at].rejected.empty();
-      }
-    }
-  });
-  return done;
-}
-
-}  // namespace
-
 ProbeOptions probe_options(const CatalogOptions& options, bool create) {
   return {options.self, options.probe_seconds, create, options.python,
           options.sandbox == Sandbox::kStrict};
@@ -158,14 +103,7 @@ std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path
   std::vector<ProbeQuestion> questions;
   std::vector<size_t> asked;  // the library of each question
   std::vector<ProbeResult> results(libraries.size());
-  std::vector<bool> done(libraries.size());
-  if (!options.create) {
-    done = probe_together(libraries, options, results);
-  }
   for (size_t i = 0; i < libraries.size(); ++i) {
-    if (done[i]) {
-      continue;
-    }
     ProbeQuestion question{libraries[i]};
     try {
       if (is_python_file(libraries[i])) {

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "core/plugin/worker/worker_process.hpp"
+#include "core/plugin/process/worker_process.hpp"
 
 namespace quench {
 

@@ -22,13 +22,13 @@
 #include "core/plugin/library_environment.hpp"
 #include "core/plugin/links.hpp"
 #include "core/plugin/module_reader.hpp"
+#include "core/plugin/process/control_socket.hpp"
 #include "core/plugin/process_state.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/task_arena.hpp"
 #include "core/plugin/wire/copy.hpp"
 #include "core/plugin/wire/services.hpp"
-#include "core/plugin/worker/control_socket.hpp"
 #include "core/plugin/worker/host_peer.hpp"
 
 namespace quench {

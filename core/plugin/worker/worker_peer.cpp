@@ -12,8 +12,8 @@
 #include "core/error.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/plugin_call.hpp"
+#include "core/plugin/process/control_socket.hpp"
 #include "core/plugin/wire/services.hpp"
-#include "core/plugin/worker/control_socket.hpp"
 
 namespace quench {
 

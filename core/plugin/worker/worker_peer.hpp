@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
+#include "core/plugin/process/worker_process.hpp"
 #include "core/plugin/wire/peer.hpp"
 #include "core/plugin/worker/cancel_flag.hpp"
 #include "core/plugin/worker/worker_limits.hpp"
-#include "core/plugin/worker/worker_process.hpp"
 #include "quench/abi/host.h"
 
 namespace quench {

@@ -5,7 +5,7 @@
 #include <catch2/catch.hpp>
 #include <thread>
 
-#include "core/plugin/worker/control_socket.hpp"
+#include "core/plugin/process/control_socket.hpp"
 #include "tests/support/temporary.hpp"
 
 using quench::MemoryWatch;

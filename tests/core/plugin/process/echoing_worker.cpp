@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/worker/control_socket.hpp"
+#include "core/plugin/process/control_socket.hpp"
 
 int main() {
   constexpr int kControl = 3;

@@ -15,7 +15,7 @@
 
 #include "core/base/io/descriptor.hpp"
 #include "core/base/process/child_process.hpp"
-#include "core/plugin/worker/output_tail.hpp"
+#include "core/plugin/process/output_tail.hpp"
 
 namespace quench {
 

@@ -1,4 +1,4 @@
-#include "core/plugin/worker/output_tail.hpp"
+#include "core/plugin/process/output_tail.hpp"
 
 #include <algorithm>
 #include <vector>

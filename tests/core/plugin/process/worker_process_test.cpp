@@ -1,4 +1,4 @@
-#include "core/plugin/worker/worker_process.hpp"
+#include "core/plugin/process/worker_process.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -16,7 +16,7 @@
 
 #include "core/base/process/child_process.hpp"
 #include "core/error.hpp"
-#include "core/plugin/worker/control_socket.hpp"
+#include "core/plugin/process/control_socket.hpp"
 #include "tests/support/temporary.hpp"
 
 using quench::Descriptor;

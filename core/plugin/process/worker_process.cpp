@@ -1,4 +1,4 @@
-#include "core/plugin/worker/worker_process.hpp"
+#include "core/plugin/process/worker_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/plugin/worker/control_socket.hpp"
+#include "core/plugin/process/control_socket.hpp"
 
 namespace quench {
 
@@ -22,13 +22,9 @@ namespace {
 constexpr int kControl = 3;        // the worker's number for its end of the control socket
 constexpr int kAboveStreams = 10;  // descriptors from here on are no streams of the worker
 
-std::string reason(int number) {
-  return std::generic_category().message(number);
-}
-
 Descriptor checked(int number) {
   if (number < 0) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "worker: no descriptor is left: {}", reason(errno));
+    fail(QUENCH_RESOURCE_EXHAUSTED, "worker: no descriptor is left: {}", std::strerror(errno));
   }
   return Descriptor(number);
 }
@@ -41,7 +37,7 @@ struct OutputPipe {
 OutputPipe make_output_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "worker: no pipe for what it prints: {}", reason(errno));
+    fail(QUENCH_RESOURCE_EXHAUSTED, "worker: no pipe for what it prints: {}", std::strerror(errno));
   }
   const Descriptor read(ends[0]);
   const Descriptor write(ends[1]);

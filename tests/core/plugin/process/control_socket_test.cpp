@@ -1,4 +1,4 @@
-#include "core/plugin/worker/control_socket.hpp"
+#include "core/plugin/process/control_socket.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
