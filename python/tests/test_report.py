@@ -207,6 +207,34 @@ class ReportTest(support.FileTest):
                                                               "no quantizer, averaging or branch with finished values is called gptq"])
         self.assertIn("1 quantized losses have no float loss of the same weights", report["health"][0])
 
+    def test_contrasts_that_fit_nothing_are_one_line_each(self):
+        self.made(made_run.demo(draws=1, jitter=0), {"contrasts": [
+            {"a": "gptq", "b": "awq"}, {"a": {"bits": 3}, "b": {"bits": 8}}, {"a": "gptq", "b": "rtn"}]})
+        none, eight, some = json.loads(self.verb("made", "--json").stdout)["contrasts"]
+        self.assertEqual((none["rows"], none["problems"]),
+                         ([], ["no quantizer, averaging or branch with finished values is called awq"]))
+        self.assertEqual(eight["rows"], [])
+        self.assertEqual(len(eight["problems"]), 1)
+        self.assertIn("bits 8", eight["problems"][0])
+        self.assertTrue(some["rows"] and not some["problems"])
+        self.verb("made")
+        with open(os.path.join(self.folder, "made/report.html"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count('<p class="bad">Not compared: '), 2)
+
+    def test_records_of_other_versions_are_one_line(self):
+        run = made_run.quickstart()
+        run.records[1]["schema"] = 1
+        self.made(run)
+        self.assertIn("records-0-0001-00000000.jsonl:2: does not count: got a record of schema 1, wanted 2.",
+                      json.loads(self.verb("made", "--json").stdout)["health"])
+        run.records[2]["schema"] = 9
+        self.made(run)
+        line = "made/records-0-0001-00000000.jsonl:3: a newer version wrote this record of schema 9; this one reads up to 2\n"
+        self.assertEqual(self.verb("made", code=1).stderr, line)
+        diff = subprocess.run([sys.executable, "-B", START, "diff", "made", "made"], capture_output=True, text=True, check=False,
+                              cwd=self.folder)
+        self.assertEqual((diff.returncode, diff.stderr), (1, line))
+
     def test_damaged_and_foreign_files_are_one_line(self):
         folder = self.made(made_run.quickstart())
         records = os.path.join(folder, "records-0-0001-00000000.jsonl")
