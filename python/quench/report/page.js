@@ -4,6 +4,7 @@
   let data = null; // until it is unpacked
   let hidden = []; // for each figure the entries of its legend that are off
   const scheme = matchMedia("(prefers-color-scheme: dark)");
+  const narrow = matchMedia("(max-width: 40rem)"); // as in page.css
   const theme = () => scheme.matches
     ? { ink: "#e6e6e6", soft: "#a5a5a5", grid: "#333333", paper: "#161616", key: "dark" }
     : { ink: "#1a1a1a", soft: "#5c5c5c", grid: "#e4e4e4", paper: "#ffffff", key: "light" };
@@ -96,7 +97,7 @@
 
   function layout(panel) {
     const out = {
-      font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: 12.5, color: theme().ink },
+      font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: narrow.matches ? 11 : 12.5, color: theme().ink },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       margin: { l: 56, r: panel.right ? 56 : 16, t: 12, b: 48 },
