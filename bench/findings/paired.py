@@ -1,10 +1,15 @@
 """Values that a contrast of the report does not compare, over seeds, or their differences between two sets of weights: how much of
-an error the curvature explains, rises in a landscape, and whether accuracy falls with the error.
+an error the curvature explains, rises in a landscape, and whether accuracy falls with the error. The statistics are those of
+quench.analysis.
 """
 
 import math
+import sys
+from pathlib import Path
 
-import student
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from quench.analysis.intervals import CONFIDENCE, detectable_errors, spread_of  # noqa: E402
+from quench.analysis.statistics import rank_correlation  # noqa: E402
 
 
 def flat(value, path=""):
@@ -58,19 +63,6 @@ ACCURACY = "accuracy drop with ΔCE"
 UNITS = {"landscape rise": "nats/token", "taylor ratio": "1", ACCURACY: "1"}
 
 
-def ranks(values):
-    """From 1; equal values share the mean of theirs."""
-    order = sorted(values)
-    return [order.index(value) + (order.count(value) + 1) / 2 for value in values]
-
-
-def rank_correlation(x, y):
-    """Spearman's: Pearson's correlation of the ranks. None where one of them does not vary."""
-    a, b = ([rank - (len(x) + 1) / 2 for rank in ranks(values)] for values in (x, y))
-    scale = math.sqrt(sum(one * one for one in a) * sum(one * one for one in b))
-    return sum(one * other for one, other in zip(a, b)) / scale if scale > 0 else None
-
-
 def accuracy_with_error(records):
     """{seed: rank correlation of (float accuracy − quantized accuracy) with ΔCE over all quantized cells of that seed}."""
     found = {}
@@ -89,7 +81,8 @@ def accuracy_with_error(records):
             if metric == "tasks" and method != "float" and all(one in values for one in needed):
                 plain, loss, plain_loss = (values[one] for one in needed)
                 points.setdefault(seed, []).append((loss - plain_loss, plain - accuracy))
-    return {seed: rank_correlation(*zip(*cells)) for seed, cells in points.items()}
+    found = {seed: float(rank_correlation(*zip(*cells))) for seed, cells in points.items()}
+    return {seed: None if math.isnan(value) else value for seed, value in found.items()}
 
 
 def fits(record, where, last):
@@ -129,15 +122,18 @@ def of_seeds(records, pair, side, last):
     return out
 
 
-def _spread(kind, values, comparisons):
-    n, mean = len(values), sum(values) / len(values)
-    error = math.sqrt(sum((value - mean) ** 2 for value in values) / (n - 1) / n)
-    out = {"n": n, "mean": mean, "stderr": error, "comparisons": comparisons}
-    for suffix, confidence in (("", 0.95), ("_all", 1 - 0.05 / comparisons)):
-        half = student.quantile(n - 1, confidence) * error
-        out[f"low{suffix}"], out[f"high{suffix}"] = mean - half, mean + half
-        out[f"detectable{suffix}"] = student.detectable(n - 1, confidence) * error
-    return {f"{kind}.{key}": value for key, value in out.items()}
+def detectable(stderr, n, comparisons=1):
+    """The effect that an interval which holds for all comparisons at once finds in 4 of 5 samples of n."""
+    return stderr * detectable_errors(n - 1, 1 - (1 - CONFIDENCE) / comparisons)
+
+
+def _spread(values, comparisons):
+    spread = spread_of("seeds", values)
+    out = {"n": spread.n, "mean": spread.mean, "stderr": spread.stderr, "comparisons": comparisons}
+    for suffix, count in (("", 1), ("_all", comparisons)):
+        out[f"low{suffix}"], out[f"high{suffix}"] = spread.at(1 - (1 - CONFIDENCE) / count)
+        out[f"detectable{suffix}"] = detectable(spread.stderr, spread.n, count)
+    return {f"seeds.{key}": value for key, value in out.items()}
 
 
 def _of_weights(records, pair):
@@ -164,5 +160,5 @@ def row_of(records, pair, comparisons):
     first = min(differences)
     out = {"value": differences[first]}
     if len(differences) > 1:
-        out.update(_spread("seeds", list(differences.values()), comparisons))
+        out.update(_spread(list(differences.values()), comparisons))
     return out

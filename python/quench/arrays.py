@@ -101,7 +101,7 @@ class Lease:
         """Whether no array of the call is left. One that is left would change under its owner's hands."""
         if self._is_over():
             return True
-        gc.collect()  # arrays in reference cycles are nobody's
+        gc.collect()  # arrays in reference cycles are no one's
         return self._is_over()
 
     def _is_over(self):

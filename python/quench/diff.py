@@ -204,10 +204,7 @@ def main():
     try:
         differences = manifest_differences(_manifest(options.first), _manifest(options.second))
         values = compare(options.first, options.second)
-    except NewerVersion as newer:
-        print("%s: a newer version wrote this" % newer, file=sys.stderr)
-        return 1
-    except Failure as failure:
+    except (Failure, NewerVersion) as failure:
         print(failure, file=sys.stderr)
         return 1
     if options.json:

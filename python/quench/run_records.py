@@ -48,7 +48,10 @@ _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-
 
 
 class NewerVersion(Exception):
-    """The records were written by a newer version of quench than this file knows."""
+    """A newer version of quench wrote this than this file knows: where, got, wanted."""
+
+    def __init__(self, place, what, schema, wanted):
+        super().__init__("%s: a newer version wrote this %s of schema %s; this one reads up to %d" % (place, what, schema, wanted))
 
 
 def _unseal(name, line):
@@ -86,7 +89,7 @@ def _tombstones(folder, damaged):
             continue
         stone = json.loads(body)
         if stone["schema"] > 1:
-            raise NewerVersion(path)
+            raise NewerVersion(path, "tombstone", stone["schema"], 1)
         for key, files in stone["keys"].items():
             hidden.update((file, key) for file in files)
     return hidden
@@ -132,10 +135,11 @@ def _read_lines(folder, damaged):
                 continue
             try:
                 record = json.loads(body)
-                if record.get("schema", 0) > SCHEMA:
-                    raise NewerVersion("%s:%d: a record of schema %d" % (path, number, record["schema"]))
+                if record["schema"] > SCHEMA:
+                    raise NewerVersion("%s:%d" % (path, number), "record", record["schema"], SCHEMA)
                 if record["schema"] < SCHEMA:
-                    raise ValueError("schema")
+                    damaged.append((path, number, "got a record of schema %s, wanted %d" % (record["schema"], SCHEMA)))
+                    continue
                 lines.append(_Line(record, os.path.basename(path), number))
             except (ValueError, KeyError, TypeError, AttributeError):
                 damaged.append((path, number, "no record"))

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import re
+import struct
 import subprocess
 import sys
 import unittest
@@ -18,6 +19,7 @@ MISSING = [name for name in ("numpy", "scipy", "matplotlib") if importlib.util.f
 START = os.path.join(os.path.dirname(support.__file__), os.pardir, "quench/start.py")
 HOSTILE = "</script><img src=x onerror=alert(1)>\"quoted\" 'single' $x_$"
 SCRIPT = b"window.Plotly = {};"  # in place of plotly.js
+DIGITS = b"".join(base64.b85encode(struct.pack(">I", digit))[-1:] for digit in range(85))
 MANIFEST = """name: made
 report:
   figures: # of all
@@ -29,6 +31,12 @@ report:
   contrasts:
     - {a: gptq, b: rtn}
 """
+
+
+def unpacked(text):
+    """Base 85 with the letters of the page, from # to w with x in place of <, by Python's, which has others."""
+    other = dict(zip(bytes(ord("x") if letter == ord("<") else letter for letter in range(35, 120)), DIGITS))
+    return base64.b85decode(bytes(other[letter] for letter in text.encode()))
 
 
 def hostile_run():
@@ -82,7 +90,7 @@ class ReportTest(support.FileTest):
     def test_it_holds_the_data_of_the_figures(self):
         report, page = self.page(self.made(made_run.demo(draws=2, jitter=0), {"figures": made_run.FIGURES}))
         packed = re.search(r'<script type="application/gzip" id="data">(.*?)</script>', page)[1]
-        data = json.loads(gzip.decompress(base64.b64decode(packed)))
+        data = json.loads(gzip.decompress(unpacked(packed)))
         self.assertEqual([figure["name"] for figure in data["figures"]], [figure.name for figure in report.figures])
         for figure, drawn in zip(report.figures, data["figures"]):
             for panel, of_page in zip(figure.panels, drawn["panels"]):
@@ -90,6 +98,16 @@ class ReportTest(support.FileTest):
                     self.assertEqual((got["x"], got["y"]), (trace.x, trace.y))
                     for row in got["rows"]:  # every point leads to a row that is there
                         self.assertTrue('<tr id="r%d">' % row in page, row)
+
+    def test_bytes_in_the_page_cannot_end_their_element(self):
+        from quench.report.html_text import packed  # noqa: PLC0415
+
+        for size in range(9):
+            content = bytes(255 - 7 * i for i in range(size))
+            self.assertEqual(unpacked(packed(content)), content)
+        every = packed(b"".join(struct.pack(">I", word * 85 ** 4) for word in range(50)) + bytes(range(256)))
+        self.assertNotIn("<", every)
+        self.assertNotIn("&lt", every)
 
     def test_it_holds_tables_failures_health_and_provenance(self):
         run = made_run.demo()
@@ -188,6 +206,34 @@ class ReportTest(support.FileTest):
         self.assertEqual(report["contrasts"][0]["problems"], ["no quantizer, averaging or branch with finished values is called rtn",
                                                               "no quantizer, averaging or branch with finished values is called gptq"])
         self.assertIn("1 quantized losses have no float loss of the same weights", report["health"][0])
+
+    def test_contrasts_that_fit_nothing_are_one_line_each(self):
+        self.made(made_run.demo(draws=1, jitter=0), {"contrasts": [
+            {"a": "gptq", "b": "awq"}, {"a": {"bits": 3}, "b": {"bits": 8}}, {"a": "gptq", "b": "rtn"}]})
+        none, eight, some = json.loads(self.verb("made", "--json").stdout)["contrasts"]
+        self.assertEqual((none["rows"], none["problems"]),
+                         ([], ["no quantizer, averaging or branch with finished values is called awq"]))
+        self.assertEqual(eight["rows"], [])
+        self.assertEqual(len(eight["problems"]), 1)
+        self.assertIn("bits 8", eight["problems"][0])
+        self.assertTrue(some["rows"] and not some["problems"])
+        self.verb("made")
+        with open(os.path.join(self.folder, "made/report.html"), encoding="utf-8") as file:
+            self.assertEqual(file.read().count('<p class="bad">Not compared: '), 2)
+
+    def test_records_of_other_versions_are_one_line(self):
+        run = made_run.quickstart()
+        run.records[1]["schema"] = 1
+        self.made(run)
+        self.assertIn("records-0-0001-00000000.jsonl:2: does not count: got a record of schema 1, wanted 2.",
+                      json.loads(self.verb("made", "--json").stdout)["health"])
+        run.records[2]["schema"] = 9
+        self.made(run)
+        line = "made/records-0-0001-00000000.jsonl:3: a newer version wrote this record of schema 9; this one reads up to 2\n"
+        self.assertEqual(self.verb("made", code=1).stderr, line)
+        diff = subprocess.run([sys.executable, "-B", START, "diff", "made", "made"], capture_output=True, text=True, check=False,
+                              cwd=self.folder)
+        self.assertEqual((diff.returncode, diff.stderr), (1, line))
 
     def test_damaged_and_foreign_files_are_one_line(self):
         folder = self.made(made_run.quickstart())

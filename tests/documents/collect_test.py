@@ -70,7 +70,7 @@ class Collect(unittest.TestCase):
         words = (SOURCE / "docs/report.md").read_text(encoding="utf-8")
         (folder / "text.txt").write_text(words[:12000], encoding="utf-8")
         quench(folder, "run", "m.yaml", "--threads", "1", "--out", folder / "runs/token_budget_tiny")
-        done = subprocess.run([SOURCE / "bench/findings/collect", folder / "runs/token_budget_tiny", "--quench", QUENCH,
+        done = subprocess.run([sys.executable, SOURCE / "bench/findings/collect", folder / "runs/token_budget_tiny", "--quench", QUENCH,
                                "--out", folder, "--processor", "a processor"], capture_output=True, text=True)
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)

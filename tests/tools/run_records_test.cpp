@@ -225,7 +225,10 @@ TEST_CASE("run_records.py: refuses a newer schema", "[tools]") {
       {kPython, (quench::test::source_dir() / "python/quench/run_records.py").string(), "r"},
       {{"PYTHONDONTWRITEBYTECODE", "1"}}, place.path());
   CHECK(python.code == 1);
-  CHECK_THAT(python.err, Catch::Contains("a record of schema 3"));
+  CHECK_THAT(
+      python.err,
+      Catch::Contains("r/records-0-0001-00000000.jsonl:1: a newer version wrote this record of "
+                      "schema 3; this one reads up to 2"));
 }
 
 TEST_CASE("run_records.py: has the schema of the program", "[tools]") {

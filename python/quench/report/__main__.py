@@ -78,10 +78,7 @@ def main():
     except UsageError as fault:
         print(fault, file=sys.stderr)
         return 2
-    except NewerVersion as newer:
-        print("%s: a newer version wrote this" % newer, file=sys.stderr)
-        return 1
-    except (NothingToDraw, ValueError, ImportError) as fault:
+    except (NewerVersion, NothingToDraw, ValueError, ImportError) as fault:
         print(fault, file=sys.stderr)
         return 1
     except OSError as fault:

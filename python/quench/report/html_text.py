@@ -5,6 +5,8 @@ import json
 import math
 import re
 
+import numpy as np
+
 _NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")  # but line breaks and tabs; the last are bytes that are no UTF-8
 
 
@@ -17,6 +19,14 @@ def script_json(value):
     text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     text = _NO_TEXT.sub("\ufffd", text)
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def packed(content):
+    """Bytes as text of an element: five letters for four bytes, from # to w with x in place of <. A sixteenth less than base64."""
+    words = np.frombuffer(content + bytes(-len(content) % 4), ">u4").astype(np.uint32)
+    letters = (words[:, None] // (85 ** np.arange(4, -1, -1)).astype(np.uint32) % 85 + 35).astype(np.uint8)
+    letters[letters == ord("<")] = ord("x")
+    return letters.tobytes()[:(5 * len(content) + 3) // 4].decode("ascii")
 
 
 def _finite(value):

@@ -14,7 +14,7 @@ from ..analysis.sentences import (ONE_TRAINING_RUN, sentence_of, shown_bits_per_
                                   value_name)
 from ..values import is_number
 from . import look
-from .html_text import escape, script_json
+from .html_text import escape, packed, script_json
 from .page_data import page_data
 from .plotly_script import packed_plotly
 from .provenance import figure_lines, provenance_html
@@ -28,21 +28,21 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 def page_of(report, plotly=None):
     """The page of a content.Report; `plotly` is the path of plotly.js, packed."""
-    packed = None if report.is_static else packed_plotly(plotly)
+    library = None if report.is_static else packed_plotly(plotly)
     script = re.sub(r"(?m)^ *(//.*\n)?", "", _asset("page.js"))
-    scripts = [gzip.decompress(packed), script.encode()] if packed else [script.encode()]
+    scripts = [gzip.decompress(library), script.encode()] if library else [script.encode()]
     out = [_head(report.title, scripts),
            "<header><h1>%s</h1><p>%s</p></header>\n<main>\n" % (escape(report.title), _summary(report)), _findings_html(report)]
-    lines, drawn = figure_lines(report.run.folder), _StaticPanels(report.palette, bool(packed))
+    lines, drawn = figure_lines(report.run.folder), _StaticPanels(report.palette, bool(library))
     lines = lines if len(lines) == len(report.figures) else [0] * len(report.figures)
     out += [_figure_html(report, i, figure, lines[i], drawn)
             for i, figure in enumerate(report.figures) if figure.panels]  # the table of cells is always included
     out += [_contrasts_html(report), _failed_html(report), _health_html(report), _cells_html(report), provenance_html(report)]
     out.append("</main>\n<footer>quench %s</footer>\n" % __version__)
-    if packed:
+    if library:
         data = gzip.compress(script_json(page_data(report)).encode(), 9, mtime=0)
-        out += ['<script type="application/gzip" id="%s">%s</script>\n' % (name, base64.b64encode(content).decode())
-                for name, content in (("data", data), ("plotly", packed))]
+        out += ['<script type="application/gzip" id="%s">%s</script>\n' % (name, packed(content))
+                for name, content in (("data", data), ("plotly", library))]
     out.append("<script>%s</script>\n</body></html>\n" % script)
     return "".join(out)
 
