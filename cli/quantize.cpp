@@ -69,11 +69,16 @@ Job make_job(const QuantizeArguments& options, Context& context) {
   return job;
 }
 
-OpenCheckpoint open(const Job& job, QuantizerInstances& quantizers, Context& context) {
+OpenWeights open(const Job& job, QuantizerInstances& quantizers, Identities& identities,
+                 Context& context) {
   const Experiment& experiment = job.experiment;
   context.catalog().compute_on(experiment.device);
-  OpenCheckpoint opened = open_checkpoint(context.catalog(), experiment.checkpoints.front(),
-                                          context.hub(), experiment.dtype, experiment.device);
+  OpenWeights opened = open_weights(context.catalog(), experiment, experiment.weights.front(),
+                                    [&](const CheckpointCell& cell) {
+                                      return identities.hold(
+                                          cell, open_files(context.catalog(), cell, context.hub()));
+                                    },
+                                    {});
   if (!opened.folder.quantization.is_null()) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: holds weights that are quantized already, as {}",
          opened.folder.path.string(), opened.folder.quantization.at("format").get<std::string>());
@@ -122,9 +127,9 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   const Experiment& experiment = job.experiment;
   HostServices::instance().set_seed(experiment.seed);
   QuantizerInstances quantizers(context.catalog());
-  OpenCheckpoint opened = as_usage([&] { return open(job, quantizers, context); });
   const Fingerprints fingerprints(context.home());
   Identities identities(context.catalog(), fingerprints, context.hub());
+  OpenWeights opened = as_usage([&] { return open(job, quantizers, identities, context); });
   const nlohmann::json made_from = content_of(job, options.out, identities);
   TokenizerChoice tokenizer = choose_tokenizer(context.catalog(), experiment,
                                                experiment.checkpoints.front(), opened.folder);
@@ -150,9 +155,6 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   SealedFolder target(options.out, /*replaces=*/false);
   out.written = export_weights(opened.folder, opened.model, *quantized.stored, target,
                                options.tokenizer == "bytes" ? "" : options.tokenizer);
-  if (!identities.unchanged(experiment.checkpoints.front())) {
-    fail(QUENCH_DATA_LOSS, "{}: changed during reading", options.model);
-  }
   target.publish(made_from);
   return out;
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/run_folder.hpp"
 #include "run/grid/evaluation_parts.hpp"
@@ -161,12 +162,9 @@ void CellHistory::forget_if_changed(const CheckpointCell& cell) const {
   }
 }
 
-void CellHistory::check_unchanged(const MemberCells& files) const {
-  for (const CheckpointCell* cell : known_ != nullptr ? files : MemberCells()) {
-    if (!known_->identities.unchanged(*cell)) {
-      fail(QUENCH_DATA_LOSS, "{}: changed while it was read", cell->location);
-    }
-  }
+CheckpointFolder CellHistory::open(Catalog& catalog, const CheckpointCell& cell) const {
+  CheckpointFolder folder = open_files(catalog, cell, options_.hub);
+  return known_ != nullptr ? known_->identities.hold(cell, std::move(folder)) : folder;
 }
 
 void CellHistory::read_ahead(const MemberCells& files) {

@@ -45,8 +45,8 @@ class CellHistory {
   std::string absence(const MemberCells& files) const;
   // Forgets what was remembered of files that have changed since.
   void forget_if_changed(const CheckpointCell& cell) const;
-  // Throws Error(DATA_LOSS) if the files are no longer those that the keys describe.
-  void check_unchanged(const MemberCells& files) const;
+  // The files of a checkpoint, held to what the keys describe (Identities::hold).
+  CheckpointFolder open(Catalog& catalog, const CheckpointCell& cell) const;
   // Reads the files that are opened next in the background. They must stay where they are.
   void read_ahead(const MemberCells& files);
   // The tokenizer that the keys of these weights have, if they have one.

@@ -135,7 +135,7 @@ std::vector<MetricWeights> WeightsRun::further_weights(const MetricCell& metric,
     for (const size_t place : branch_until(experiment_, weights_.checkpoint)) {
       const CheckpointCell& cell = experiment_.checkpoints[place];
       out.push_back({cell.revision.empty() ? cell.model : cell.revision, cell.branch, cell.step,
-                     cell.tokens, open_files(run_.catalog, cell, run_.options.hub).source});
+                     cell.tokens, run_.history.open(run_.catalog, cell).source});
     }
   }
   return out;

@@ -138,7 +138,10 @@ void WeightsRun::open() {
         !absence.empty()) {
       fail(QUENCH_UNAVAILABLE, "{}", absence);
     }
-    open_.emplace(open_weights(run_.catalog, experiment_, weights_, run_.options.hub,
+    const auto files = [this](const CheckpointCell& cell) {
+      return run_.history.open(run_.catalog, cell);
+    };
+    open_.emplace(open_weights(run_.catalog, experiment_, weights_, files,
                                [this](ModelHandle& model, const CheckpointFolder& folder) {
                                  return score(model, folder);
                                }));
@@ -152,8 +155,6 @@ void WeightsRun::open() {
 }
 
 void WeightsRun::look_at_open_model() {
-  // What was opened must be what was hashed.
-  run_.history.check_unchanged(files_of(experiment_, weights_));
   family_ = open_->model.id();
   tokenizer_.emplace(tokenizer_of(open_->folder));
   check_calibrations();

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/running_code.hpp"
 #include "core/store/sealed_folder.hpp"
@@ -205,8 +206,8 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   make_folders(path.parent_path());
   SealedFolder folder(path, /*replaces=*/false);
   const TrainingCorpus& use = *request.corpus;
-  CorpusHandle corpus(catalog, *use.plugin, use.parameters);
-  PartReader reader(corpus, use.part);
+  HeldCorpus corpus(catalog, {use.name, use.plugin, use.parameters, use.part}, {}, use.fingerprint);
+  PartReader reader(corpus.handle(), use.part);
   Packer packer(catalog, request, folder);
   if (packer.tokenizer_key() != request.tokenizer_key) {
     fail(QUENCH_UNAVAILABLE,
@@ -221,8 +222,7 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
     packer.add(document);
   }
   packer.finish();
-  Corpora::check_content({use.name, use.plugin, use.parameters, use.part}, corpus.fingerprint(),
-                         use.fingerprint);
+  corpus.check();
   check_running_code();
   folder.publish({{"packed", path.filename().string()}});
 }

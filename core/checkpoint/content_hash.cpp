@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "core/checkpoint/dtype.hpp"
@@ -34,30 +35,48 @@ void ContentHash::tensor(const TensorInfo& info) {
   }
 }
 
-std::string content_hash(const TensorSource& source, const std::atomic<bool>* cancel) {
+std::vector<uint64_t> name_order(const TensorSource& source) {
   std::vector<uint64_t> order(source.count());
   std::iota(order.begin(), order.end(), uint64_t{0});
   std::sort(order.begin(), order.end(),
             [&](uint64_t a, uint64_t b) { return source.info(a).name < source.info(b).name; });
-  ContentHash hash(order.size());
-  std::vector<char> buffer;
-  for (const uint64_t index : order) {
+  return order;
+}
+
+uint64_t header_checksum(const TensorSource& source) {
+  std::string text;
+  for (const uint64_t index : name_order(source)) {
     const TensorInfo& tensor = source.info(index);
-    hash.tensor(tensor);
-    constexpr uint64_t kChunkElements = uint64_t{1} << 20;
+    text += fmt::format("{} {} {} {}\n", tensor.name.size(), tensor.name, dtype_name(tensor.dtype),
+                        shape_text(tensor.shape));
+  }
+  return sha256_head(text);
+}
+
+TensorHashes hash_tensors(const TensorSource& source, const std::atomic<bool>* cancel) {
+  ContentHash content(source.count());
+  std::string blocks = fmt::format("{:016x}", header_checksum(source));
+  std::vector<char> buffer;
+  for (const uint64_t index : name_order(source)) {
+    const TensorInfo& tensor = source.info(index);
+    content.tensor(tensor);
     const uint64_t total = *element_count(tensor.shape);
-    const uint64_t size = dtype_size(tensor.dtype);
-    for (uint64_t first = 0; first < total; first += kChunkElements) {
-      const uint64_t elements = std::min(kChunkElements, total - first);
+    for (uint64_t first = 0; first < total; first += kHashBlock) {
       if (cancel != nullptr && *cancel) {
         fail(QUENCH_CANCELLED, "stopped on request");
       }
-      buffer.resize(elements * size);
+      const uint64_t elements = std::min(kHashBlock, total - first);
+      buffer.resize(elements * dtype_size(tensor.dtype));
       source.read(index, first, elements, buffer.data());
-      hash.content(buffer.data(), buffer.size());
+      content.content(buffer.data(), buffer.size());
+      blocks += fmt::format("{:016x}", sha256_head({buffer.data(), buffer.size()}));
     }
   }
-  return hash.hex_digest();
+  return {content.hex_digest(), std::move(blocks)};
+}
+
+std::string content_hash(const TensorSource& source, const std::atomic<bool>* cancel) {
+  return hash_tensors(source, cancel).content;
 }
 
 }  // namespace quench

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "core/base/io/sha256.hpp"
 
@@ -12,13 +13,33 @@ namespace quench {
 class TensorSource;
 struct TensorInfo;
 
-// SHA-256 over name, element type, shape and content of every tensor, sorted by name. It does not
-// depend on container, sharding, order in the file or shared storage, so the same weights in a .bin
-// and in shards have the same hash. Reads every byte. Throws like TensorSource::read, and
-// Error(CANCELLED) if `cancel` is set meanwhile.
+// What a set of weights is.
+struct TensorHashes {
+  // SHA-256 over name, element type, shape and content of every tensor, sorted by name. It does not
+  // depend on container, sharding, order in the file or shared storage, so the same weights in a
+  // .bin and in shards have the same hash.
+  std::string content;
+  // Of the same bytes, a checksum (sha256_head, 16 hexadecimal digits) of all names, types and
+  // shapes, and one of each block of each tensor, in the order of names: what a reader compares
+  // with (held_source.hpp).
+  std::string blocks;
+};
+
+// Elements of a block; the last one of a tensor may have fewer.
+inline constexpr uint64_t kHashBlock = uint64_t{1} << 17;
+
+// Both, from one reading of every byte. Throws like TensorSource::read, and Error(CANCELLED) if
+// `cancel` is set meanwhile.
+TensorHashes hash_tensors(const TensorSource& source, const std::atomic<bool>* cancel = nullptr);
 std::string content_hash(const TensorSource& source, const std::atomic<bool>* cancel = nullptr);
 
-// The same hash for callers that read the tensors themselves.
+// The indices of the tensors in the order of their names.
+std::vector<uint64_t> name_order(const TensorSource& source);
+
+// The first checksum in TensorHashes::blocks.
+uint64_t header_checksum(const TensorSource& source);
+
+// The content hash for callers that read the tensors themselves.
 class ContentHash {
  public:
   explicit ContentHash(uint64_t tensors);

@@ -149,10 +149,9 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
                   Corpora& corpora) {
   for (size_t set = 0; set < wanted.data_sets.size(); ++set) {
     const CorpusUse& use = wanted.data_sets[set];
-    const std::string content = corpora.expected_content(use);
-    CorpusHandle corpus = open_corpus(catalog, use, corpora.hub());
+    HeldCorpus corpus(catalog, use, corpora.hub(), corpora.expected_content(use));
     quench_document document{};
-    while (corpus.next(document)) {
+    while (corpus.handle().next(document)) {
       if (HostServices::instance().cancel_flag()) {
         fail(QUENCH_CANCELLED, "stopped on request");
       }
@@ -163,7 +162,7 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
         break;
       }
     }
-    Corpora::check_content(use, corpus.fingerprint(), content);
+    corpus.check();
   }
 }
 

@@ -33,7 +33,7 @@ WantedRecords wanted_records(Catalog& catalog, MetricHandle& metric, const HubEn
 // read the files that are in the keys.
 void check_read(const std::string& metric, const WantedRecords& read, const WantedRecords& keyed);
 
-// Passes all records of all data sets to the metric, in order. Throws what Corpora::check_content
+// Passes all records of all data sets to the metric, in order. Throws what HeldCorpus::check
 // throws, too.
 void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& wanted,
                   Corpora& corpora);

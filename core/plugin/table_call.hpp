@@ -23,7 +23,7 @@ std::string plugin_label(const PluginDescription& description);
 // function(args...), whatever it returns.
 template <typename Function, typename... Args>
 auto guarded_call(const std::string& label, const char* name, CallPlace place, Function function,
-                Args&&... args) {
+                  Args&&... args) {
   const PluginCall call(label.c_str(), name, place);
   return function(std::forward<Args>(args)...);
 }

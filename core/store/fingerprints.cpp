@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr size_t kMostFiles = 10'000;
-constexpr size_t kLargestEntry = 1 << 20;
+constexpr size_t kLargestEntry = 64 << 20;  // checksums of weights: 16 bytes for 2^17 of them
 constexpr int64_t kSecond = 1'000'000'000;
 constexpr int64_t kRacy = 2 * kSecond;  // also the coarsest timestamp of a file system (FAT)
 

@@ -45,6 +45,8 @@ class Fingerprints {
 class Fingerprints::Stamp {
  public:
   bool complete() const { return !name_.empty(); }
+  // Whether no file changed between the two looks; also true of files that cannot be compared.
+  bool same_as(const Stamp& other) const { return name_ == other.name_; }
 
  private:
   friend class Fingerprints;

@@ -10,6 +10,7 @@
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/content_hash.hpp"
+#include "core/checkpoint/held_source.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
@@ -67,6 +68,10 @@ std::optional<Value> held(const std::map<std::string, Value>& known, const std::
 bool takes_paths(const PluginDescription& plugin) {
   return std::any_of(plugin.parameters.begin(), plugin.parameters.end(),
                      [](const auto& schema) { return schema.type == QUENCH_PARAMETER_PATH; });
+}
+
+nlohmann::json blocks_question(const std::string& content) {
+  return {{"blocks", content}, {"elements", kHashBlock}};
 }
 
 nlohmann::json corpus_question(const CorpusUse& use) {
@@ -201,7 +206,8 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
   CheckpointIdentity identity;
   identity.times = times_of(files);
   const CheckpointFolder folder = open_files(catalog_, cell, hub_);
-  identity.content = content_hash(*folder.source, &HostServices::instance().cancel_flag());
+  const TensorHashes hashes = hash(*folder.source);
+  identity.content = hashes.content;
   identity.config = sha256_hex(folder.config_json);
   identity.bytes = bytes_of(folder.files);
   for (uint64_t i = 0; i < folder.source->count(); ++i) {
@@ -261,8 +267,31 @@ std::string Identities::absence_of_known(const CheckpointCell& cell) {
   return there && there->times.empty() ? absence(cell) : "";
 }
 
-bool Identities::unchanged(const CheckpointCell& cell) {
-  return times_of(watched(cell)) == read(cell).times;
+TensorHashes Identities::hash(const TensorSource& source) const {
+  TensorHashes hashes = hash_tensors(source, &HostServices::instance().cancel_flag());
+  fingerprints_.remember(blocks_question(hashes.content), {}, hashes.blocks);
+  return hashes;
+}
+
+CheckpointFolder Identities::hold(const CheckpointCell& cell, CheckpointFolder folder) {
+  const CheckpointIdentity keyed = read(cell);
+  const auto expect = [&](const char* what, const std::string& wanted, const std::string& got) {
+    if (got != wanted) {
+      fail(QUENCH_UNAVAILABLE,
+           "{}: its {} changed before it was read (sha256 {} when it was hashed for the keys, {} "
+           "now); run the command again",
+           cell.location, what, wanted.substr(0, 12), got.substr(0, 12));
+    }
+  };
+  expect("config", keyed.config, sha256_hex(folder.config_json));
+  auto blocks = fingerprints_.find(blocks_question(keyed.content), {});
+  if (!blocks) {  // an earlier version, or another home, hashed them
+    TensorHashes hashes = hash(*folder.source);
+    expect("weights", keyed.content, hashes.content);
+    blocks = std::move(hashes.blocks);
+  }
+  folder.source = std::make_shared<HeldSource>(std::move(folder.source), *std::move(blocks));
+  return folder;
 }
 
 void Identities::forget_if_changed(const CheckpointCell& cell) {

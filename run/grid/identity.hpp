@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "core/checkpoint/checkpoint_folder.hpp"
+#include "core/checkpoint/content_hash.hpp"
 #include "core/hub/environment.hpp"
 #include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/inputs/experiment/experiment.hpp"
@@ -64,8 +66,10 @@ class Identities {
   std::string absence(const CheckpointCell& cell) const;
   // Likewise where the identity is known all the same: one that remembered() took from the commit.
   std::string absence_of_known(const CheckpointCell& cell);
-  // Whether the files are unchanged since they were read.
-  bool unchanged(const CheckpointCell& cell);
+  // Holds opened files to what keys have: the config's text must be that, and each tensor is
+  // compared where it is read (HeldSource), since what is remembered of a file proves nothing of
+  // its bytes. Throws Error(UNAVAILABLE) for others.
+  CheckpointFolder hold(const CheckpointCell& cell, CheckpointFolder folder);
   // Forgets what was read of files that have changed since: a training made them again.
   void forget_if_changed(const CheckpointCell& cell);
 
@@ -106,6 +110,8 @@ class Identities {
   // What is known at this moment, or nothing.
   std::optional<CheckpointIdentity> known(const CheckpointCell& cell);
   CheckpointIdentity keep(const CheckpointCell& cell, CheckpointIdentity identity);
+  // Hashes all tensors, and remembers the checksums of their blocks under the content.
+  TensorHashes hash(const TensorSource& source) const;
   std::optional<CheckpointIdentity> of_commit(const CheckpointCell& cell);
   TokenizerIdentity own_tokenizer(const CheckpointCell& cell);
   // The family that opens this config, as far as known; asks the plugins if `measure` is set.

@@ -5,7 +5,6 @@
 #include <exception>
 #include <memory>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 #include "core/arithmetic/convert_float.hpp"
@@ -14,14 +13,6 @@
 #include "core/plugin/host_services.hpp"
 
 namespace quench {
-
-std::vector<uint64_t> name_order(const TensorSource& source) {
-  std::vector<uint64_t> order(source.count());
-  std::iota(order.begin(), order.end(), uint64_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](uint64_t a, uint64_t b) { return source.info(a).name < source.info(b).name; });
-  return order;
-}
 
 namespace {
 

@@ -20,9 +20,6 @@ struct AveragePass {
   std::function<void(uint64_t done, uint64_t total)> on_progress = {};
 };
 
-// Indices of the source's tensors, sorted by name.
-std::vector<uint64_t> name_order(const TensorSource& source);
-
 // Returns the content hash of each member in the order of average.members(), or nothing without
 // `hash`. Memory: a few pieces of at most 2^18 elements per member. Throws what reading, averaging
 // and `take` throw, and Error(CANCELLED) after a stop request.

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/arithmetic/convert_float.hpp"
+#include "core/checkpoint/content_hash.hpp"
 #include "core/error.hpp"
 #include "core/plugin/service_tables.hpp"
 
@@ -19,8 +20,7 @@ constexpr uint64_t kChunk = uint64_t{1} << 14;
 // A call of a process of its own costs as much as a chunk of that size, so it gets more at a time.
 constexpr uint64_t kChunkApart = kChunk * 4;
 static_assert(kChunkApart <= QUENCH_AVERAGING_CHUNK);
-// Chunks that one task averages.
-constexpr uint64_t kChunksPerTask = 16;
+static_assert(kHashBlock % kChunkApart == 0);
 
 quench_averaging_member plugin_member(const AverageMember& member) {
   return {sizeof(quench_averaging_member), member.name.c_str(), member.step.value_or(-1),
@@ -61,8 +61,8 @@ std::vector<size_t> canonical_order(const std::vector<AverageMember>& members) {
 
 struct AverageSource::Worker {
   AveragingHandle handle;
-  uint64_t chunk;  // values at a time
-  std::vector<char> stored = std::vector<char>(chunk * sizeof(double));
+  uint64_t chunk;                         // values at a time
+  std::vector<std::vector<char>> stored;  // [member]: the elements of one task
   std::vector<double> values = std::vector<double>(chunk);
 };
 
@@ -197,7 +197,8 @@ std::unique_ptr<AverageSource::Worker> AverageSource::make_worker() const {
   const bool apart = catalog_.placed(*averaging_.plugin).placement == Placement::kOwn;
   auto worker = std::make_unique<Worker>(
       Worker{AveragingHandle(catalog_, *averaging_.plugin, averaging_.parameters),
-             apart ? kChunkApart : kChunk});
+             apart ? kChunkApart : kChunk,
+             {}});
   if (options_.weights.empty()) {
     worker->handle.begin(plugin_view_);
   } else {
@@ -267,21 +268,31 @@ void AverageSource::read_elements(uint64_t index, uint64_t first, uint64_t eleme
     return;
   }
   auto* bytes = static_cast<char*>(destination);
-  constexpr uint64_t kTask = kChunk * kChunksPerTask;
   const uint64_t size = dtype_size(options_.dtype);
+  const uint64_t first_block = first / kHashBlock;
+  // One task averages what is wanted of one block, since members are held to hashes of blocks.
   ParallelRead work{[&](uint64_t task) {
     Lease lease(*this);
     Worker& worker = *lease;
-    const uint64_t begin = task * kTask;
-    average(worker, index, std::min(kTask, elements - begin), bytes + begin * size,
-            [&](size_t member, uint64_t from, uint64_t count) {
-              members_[member].source->read(index_[member][index], first + begin + from, count,
-                                            worker.stored.data());
-              return worker.stored.data();
+    const uint64_t block = (first_block + task) * kHashBlock;
+    const uint64_t begin = std::max(first, block);
+    const uint64_t count = std::min(first + elements, block + kHashBlock) - begin;
+    worker.stored.resize(members_.size());
+    average(worker, index, count, bytes + (begin - first) * size,
+            [&](size_t member, uint64_t from, uint64_t) {
+              const TensorSource& source = *members_[member].source;
+              const uint64_t at = index_[member][index];
+              const uint64_t stored_size = dtype_size(source.info(at).dtype);
+              std::vector<char>& stored = worker.stored[member];
+              if (from == 0) {
+                stored.resize(count * stored_size);
+                source.read(at, begin, count, stored.data());
+              }
+              return stored.data() + from * stored_size;
             });
   }};
-  const quench_status status =
-      parallel_for(options_.threads, (elements + kTask - 1) / kTask, 1, ParallelRead::run, &work);
+  const uint64_t tasks = (first + elements + kHashBlock - 1) / kHashBlock - first_block;
+  const quench_status status = parallel_for(options_.threads, tasks, 1, ParallelRead::run, &work);
   if (work.thrown) {
     std::rethrow_exception(work.thrown);
   }

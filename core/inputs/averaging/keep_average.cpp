@@ -9,6 +9,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/parse_json.hpp"
+#include "core/checkpoint/content_hash.hpp"
 #include "core/checkpoint/sharded_writer.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"

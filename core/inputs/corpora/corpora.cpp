@@ -113,11 +113,11 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   if (auto kept = cache_.find(key)) {
     return std::make_shared<TokenizedCorpus>(std::move(*kept));
   }
-  CorpusHandle handle = open_corpus(catalog_, use, hub_);
+  HeldCorpus held(catalog_, use, hub_, fingerprint);
   auto corpus = std::make_shared<TokenizedCorpus>();
   corpus->name = use.name;
   Reader reader(catalog_, *corpus, tokenizer);
-  PartReader documents(handle, use.part);
+  PartReader documents(held.handle(), use.part);
   quench_document document{};
   HostServices& services = HostServices::instance();
   while ((max_documents == 0 || reader.documents() < max_documents) && documents.next(document)) {
@@ -133,8 +133,7 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
     }
   }
   reader.flush();
-  corpus->fingerprint = handle.fingerprint();
-  check_content(use, corpus->fingerprint, fingerprint);
+  corpus->fingerprint = held.check();
   check_running_code();
   if (!corpus->bytes.empty()) {  // ids that the corpus supplies itself are not kept twice
     tokenized_documents_ += corpus->documents();
@@ -147,20 +146,6 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
 // have lost their names, and hash those that took them.
 std::string Corpora::expected_content(const CorpusUse& use) {
   return keyed_ ? keyed_(use) : open_corpus(catalog_, use, hub_).fingerprint();
-}
-
-void Corpora::check_content(const CorpusUse& use, const std::string& found,
-                            const std::string& expected) {
-  if (found != expected) {
-    std::string files;
-    for (const std::filesystem::path& file : corpus_files(use)) {
-      files += file.string() + ": ";
-    }
-    fail(QUENCH_UNAVAILABLE,
-         "corpus {}: {}changed before it was read to its end (sha256 {} before, {} now); run the "
-         "command again",
-         use.name, files, expected.substr(0, 12), found.substr(0, 12));
-  }
 }
 
 namespace {

@@ -58,12 +58,9 @@ class Corpora {
                            uint32_t draws);
   // Whether lack_of_text tokenizes nothing: the cache has the ids. Hashes the corpus's files.
   bool knows_text(const Calibration& calibration, TokenizerChoice& tokenizer, uint32_t draws);
-  // What a reading of the corpus must find: the content in the keys, or what lies there now.
+  // What a reading of the corpus must find (HeldCorpus): the content in the keys, or what lies
+  // there now.
   std::string expected_content(const CorpusUse& use);
-  // Call it with that after the reading. Throws Error(UNAVAILABLE) if the files hold something
-  // else.
-  static void check_content(const CorpusUse& use, const std::string& found,
-                            const std::string& expected);
 
   // Where the hub's data sets are cached.
   const HubEnvironment& hub() const { return hub_; }

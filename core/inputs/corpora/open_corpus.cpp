@@ -1,5 +1,8 @@
 #include "core/inputs/corpora/open_corpus.hpp"
 
+#include <utility>
+
+#include "core/error.hpp"
 #include "core/hub/blob.hpp"
 #include "core/plugin/host_services.hpp"
 
@@ -31,6 +34,43 @@ CorpusHandle open_corpus(Catalog& catalog, const CorpusUse& use, const HubEnviro
     check_blobs(file, hub, &HostServices::instance().cancel_flag());
   }
   return {catalog, *use.plugin, use.parameters};
+}
+
+namespace {
+
+Fingerprints::Stamp look_at(const CorpusUse& use) {
+  return Fingerprints("").look({}, corpus_files(use));
+}
+
+}  // namespace
+
+HeldCorpus::HeldCorpus(Catalog& catalog, const CorpusUse& use, const HubEnvironment& hub,
+                       std::string content)
+    : use_(use),
+      content_(std::move(content)),
+      before_(look_at(use)),
+      handle_(open_corpus(catalog, use, hub)) {}
+
+const std::string& HeldCorpus::check() {
+  const std::string found = handle_.fingerprint();
+  const bool touched = !look_at(use_).same_as(before_);
+  if (found == content_ && !touched) {
+    return content_;
+  }
+  std::string files;
+  for (const std::filesystem::path& file : corpus_files(use_)) {
+    files += file.string() + ": ";
+  }
+  if (found == content_) {
+    fail(QUENCH_UNAVAILABLE,
+         "corpus {}: {}changed while it was read (sha256 {} before and now, other times in "
+         "between); run the command again",
+         use_.name, files, found.substr(0, 12));
+  }
+  fail(QUENCH_UNAVAILABLE,
+       "corpus {}: {}changed before it was read to its end (sha256 {} before, {} now); run the "
+       "command again",
+       use_.name, files, content_.substr(0, 12), found.substr(0, 12));
 }
 
 }  // namespace quench

@@ -38,9 +38,9 @@ std::vector<AverageMember> members_of(const Experiment& experiment, const Weight
 }
 
 OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
-                         const HubEnvironment& hub, const ModelScore& score) {
+                         const OpenFiles& open_files, const ModelScore& score) {
   const CheckpointCell& cell = files_cell(experiment, weights);
-  CheckpointFolder folder = open_files(catalog, cell, hub);
+  CheckpointFolder folder = open_files(cell);
   const auto open = [&](const std::shared_ptr<const TensorSource>& source) {
     return open_model(catalog, source, folder.config_json, (folder.path / "config.json").string(),
                       cell.family, experiment.dtype, experiment.device);
@@ -51,7 +51,7 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
   }
   std::vector<AverageMember> members = members_of(experiment, weights);
   for (size_t i = 0; i < members.size(); ++i) {
-    members[i].source = open_files(catalog, experiment.checkpoints[weights.members[i]], hub).source;
+    members[i].source = open_files(experiment.checkpoints[weights.members[i]]).source;
   }
   Average average =
       average_of(catalog, experiment.averagings[*weights.averaging], std::move(members),

@@ -23,10 +23,13 @@ struct OpenWeights {
 // How good a model is, lower is better; for schemes that search.
 using ModelScore = std::function<double(ModelHandle& model, const CheckpointFolder& folder)>;
 
+// The files of a checkpoint; where values have keys, held to what the keys say of them.
+using OpenFiles = std::function<CheckpointFolder(const CheckpointCell& cell)>;
+
 // Opens the checkpoint, or the average of its members, which is never written anywhere. Throws
 // Error.
 OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
-                         const HubEnvironment& hub, const ModelScore& score);
+                         const OpenFiles& open_files, const ModelScore& score);
 
 // Name, place and order of the members of an average, without their files.
 std::vector<AverageMember> members_of(const Experiment& experiment, const WeightsCell& weights);

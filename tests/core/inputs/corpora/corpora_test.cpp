@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <chrono>
+#include <thread>
 
 #include "core/base/io/sha256.hpp"
+#include "core/inputs/corpora/open_corpus.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -88,6 +91,20 @@ TEST_CASE("corpora: content that is not the keys' is refused, and nothing of it 
                 [&](const quench::CorpusUse&) { return before; })
             .load(use, bytes)
             ->ids == std::vector<int32_t>{'a', 'b'});
+}
+
+TEST_CASE("corpora: a file that another one replaced for a moment, while it was read, is refused",
+          "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  const quench::CorpusUse use = lines(folder, "ab\n");
+  quench::HeldCorpus held(quench::test::built_catalog(), use, {}, quench::sha256_hex("ab\n"));
+  CHECK(held.check() == quench::sha256_hex("ab\n"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));  // a tick of the file system's clock
+  std::filesystem::rename(folder / "lines.txt", folder / "aside");
+  folder.write("lines.txt", "xy\n");
+  std::filesystem::rename(folder / "aside", folder / "lines.txt");
+  CHECK_THAT(message_of([&] { held.check(); }, folder.path()),
+             Catch::Matchers::StartsWith("corpus lines: lines.txt: changed while it was read "));
 }
 
 TEST_CASE("corpora: text without a tokenizer is refused with the reason given", "[core][run]") {
