@@ -222,6 +222,9 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   packer.finish();
   Corpora::check_content({use.name, use.plugin, use.parameters, use.part}, corpus.fingerprint(),
                          use.fingerprint);
+  if (corpus.skipped() > 0) {
+    warn_of_skipped(use.name, corpus.skipped(), corpus.given());
+  }
   check_running_code();
   folder.publish({{"packed", path.filename().string()}});
 }

@@ -164,6 +164,7 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
       }
     }
     Corpora::check_content(use, corpus.fingerprint(), content);
+    corpora.count_skipped(use.name, corpus.skipped(), corpus.given());
   }
 }
 
