@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <unordered_map>
 
 #include "cli/answer.hpp"
@@ -41,12 +42,36 @@ struct ResultsOptions {
   bool json = false;
 };
 
+// Names the quantized values from which no error is derived.
+std::string alone_warning(const std::string& run, const RunScan& scan,
+                          const std::vector<size_t>& alone) {
+  constexpr size_t kMostNames = 3;
+  std::string names;
+  for (const size_t i : std::span(alone).first(std::min(alone.size(), kMostNames))) {
+    const nlohmann::json record =
+        parse_json(scan.lines[i].body, scan.files[scan.lines[i].file].string());
+    names += fmt::format("{}{}, {}, {}", names.empty() ? "" : "; ",
+                         checkpoint_name(record.at("checkpoint"), record.at("averaging")),
+                         quantizer_name(record.at("quantizer"), record.at("draw"),
+                                        record.at("jitter"), record.at("checkpoint")),
+                         record.at("metric").get_ref<const std::string&>());
+  }
+  return fmt::format(
+      "{}: {} quantized value{} without a float value of the same weights, metric, corpus, "
+      "tokenizer, dtype and device, so no error is derived: {}{}",
+      run, alone.size(), alone.size() == 1 ? "" : "s", printable(names),
+      alone.size() > kMostNames ? "; ..." : "");
+}
+
 // Merges several runs and reports on stderr what does not count.
 RunScan scan_runs(const std::vector<std::string>& runs) {
   RunScan all;
   for (const std::string& run : runs) {
     RunScan scan = scan_run(folder_with_run(run));
-    add_derived(scan);
+    const std::vector<size_t> alone = add_derived(scan);
+    if (!alone.empty()) {
+      print_warning(alone_warning(run, scan, alone));
+    }
     if (!scan.damaged.empty()) {
       print_warning(fmt::format("{}: {} lines do not count; `quench verify {}` lists them", run,
                                 scan.damaged.size(), run));

@@ -202,15 +202,19 @@ struct UnmatchedLosses {
 }  // namespace
 
 std::string checkpoint_name(const nlohmann::json& checkpoint, const nlohmann::json& averaging) {
-  const auto& revision = checkpoint.at("revision");
-  std::string out = revision.is_string() ? revision.get<std::string>()
-                                         : checkpoint.at("model").get<std::string>();
-  const auto branch = checkpoint.find("branch");
-  if (branch != checkpoint.end() && branch->is_string() && *branch != "") {
-    out = branch->get<std::string>() + " " + out;
+  const auto text = [](const nlohmann::json& object, const char* name) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+  };
+  const std::string revision = text(checkpoint, "revision");
+  const std::string branch = text(checkpoint, "branch");
+  std::string out = revision.empty() ? text(checkpoint, "model") : revision;
+  if (!branch.empty()) {
+    out = branch + " " + out;
   }
   if (averaging.is_object()) {
-    out += ", " + averaging.value("label", std::string("averaged"));
+    const std::string label = text(averaging, "label");
+    out += ", " + (label.empty() ? "averaged" : label);
   }
   return out;
 }

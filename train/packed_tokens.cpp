@@ -223,6 +223,9 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   }
   packer.finish();
   corpus.check();
+  if (corpus.handle().skipped() > 0) {
+    warn_of_skipped(use.name, corpus.handle().skipped(), corpus.handle().given());
+  }
   check_running_code();
   folder.publish({{"packed", path.filename().string()}});
 }

@@ -37,6 +37,9 @@ OpenCorpora open_corpora(Corpora& corpora, const MetricCell& metric, TokenizerCh
     out.views.push_back(tokens_view(parameter.c_str(), *out.held.back()));
     out.description[parameter] = {{"name", use.name},
                                   {"fingerprint", out.held.back()->fingerprint}};
+    if (out.held.back()->skipped > 0) {
+      out.description[parameter]["skipped"] = out.held.back()->skipped;
+    }
   }
   return out;
 }
@@ -151,6 +154,11 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
   out.front().details = sink.details;
   out.front().details["params"] = metric.parameters;
   out.front().details["corpora"] = open.description;
+  for (const CorpusUse& use : metrics.wanted(metric, corpora.hub()).data_sets) {
+    if (const uint64_t skipped = corpora.skipped(use.name); skipped > 0) {
+      out.front().details["skipped"][use.name] = skipped;
+    }
+  }
   out.front().items = sink.items;
   return out;
 }

@@ -163,6 +163,7 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
       }
     }
     corpus.check();
+    corpora.count_skipped(use.name, corpus.handle().skipped(), corpus.handle().given());
   }
 }
 

@@ -67,13 +67,18 @@ bool same(const CalibrationDraw& a, const CalibrationDraw& b) {
   return a.draw == b.draw && a.of == b.of && a.jitter == b.jitter && a.seed == b.seed;
 }
 
-QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& cell) {
+QuantizedModel quantized_model(QuantizationResult& result, const QuantizerCell& cell,
+                               const Corpora& corpora) {
   QuantizedModel out;
   out.bits_per_weight = result.bits_per_weight;
   for (const LayerResult& layer : result.layers) {
     out.quantized_weights += static_cast<uint64_t>(layer.out_features * layer.in_features);
   }
   out.details = details_of(result, cell);
+  const uint64_t skipped = cell.calibration ? corpora.skipped(cell.calibration->corpus.name) : 0;
+  if (skipped > 0) {
+    out.details["calibration"]["skipped"] = skipped;
+  }
   out.stored = std::move(result.stored);
   if (out.stored && !out.stored->linears().empty()) {
     out.details["stored"] = out.stored->scales();
@@ -123,7 +128,7 @@ QuantizedModel QuantizeCell::apply(const QuantizerCell& cell, const CalibrationD
     throw *setting.error;
   }
   set_weights(model, setting, kept);
-  QuantizedModel out = quantized_model(setting.result, cell);
+  QuantizedModel out = quantized_model(setting.result, cell, corpora_);
   if (!plan.is_null()) {
     out.details["plan"] = plan;
   }
@@ -222,7 +227,7 @@ QuantizedModel QuantizeCell::apply_alone(const QuantizerCell& cell, const Calibr
     kept.open_layer();
   }
   QuantizationResult result = quantize_model(model, quantizer, options, kept);
-  QuantizedModel out = quantized_model(result, cell);
+  QuantizedModel out = quantized_model(result, cell, corpora_);
   if (quantizer.has_plan()) {
     kept.during_exchange(
         [&] { out.details["plan"] = check_plan(quantizer, model, options.calibration); });

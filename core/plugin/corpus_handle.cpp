@@ -39,6 +39,8 @@ CorpusHandle::CorpusHandle(CorpusHandle&& other) noexcept
       label_(std::move(other.label_)),
       table_(other.table_),
       corpus_(std::exchange(other.corpus_, nullptr)),
+      places_(other.places_),
+      given_(other.given_),
       form_(other.form_) {}
 
 bool CorpusHandle::next(quench_document& document) {
@@ -48,6 +50,7 @@ bool CorpusHandle::next(quench_document& document) {
   const quench_status status =
       guarded_call(label_, "next", {}, table_->next, corpus_, &document, &error);
   if (status == QUENCH_END) {
+    places_ = std::max(places_, document.index);
     return false;
   }
   if (status != QUENCH_OK) {
@@ -60,6 +63,8 @@ bool CorpusHandle::next(quench_document& document) {
                    : "of another form than those before it");
   }
   form_ = form;
+  ++given_;
+  places_ = std::max(places_, document.index + 1);
   return true;
 }
 

@@ -24,6 +24,9 @@ class CorpusHandle {
   // Fills the next document, whose pointers are valid until the next call; returns false at the
   // end. Sets exactly one of text, ids, record, the same one for all documents of the corpus.
   bool next(quench_document& document);
+  // How many documents it passed over so far, as its parameters say: by their places.
+  uint64_t skipped() const { return places_ > given_ ? places_ - given_ : 0; }
+  uint64_t given() const { return given_; }
   // SHA-256 of the bytes of its files: 64 lower-case hex digits.
   std::string fingerprint();
 
@@ -32,6 +35,8 @@ class CorpusHandle {
   std::string label_;
   const quench_corpus_table* table_ = nullptr;
   quench_corpus* corpus_ = nullptr;
+  uint64_t places_ = 0;
+  uint64_t given_ = 0;
   int form_ = 0;  // 1 text, 2 ids, 3 record; 0 before the first document
 };
 

@@ -58,19 +58,14 @@ constexpr std::string_view kCheckpoint[] = {"branch",   "commit", "model",
                                             "revision", "step",   "tokens"};
 constexpr std::string_view kDetails[] = {"corpora", "params"};
 constexpr std::string_view kEnvironment[] = {"device", "dtype", "family", "isa"};
-constexpr std::string_view kParts[] = {"averaging", "config", "family",    "host",
-                                       "metric",    "seed",   "tokenizer", "weights"};
-constexpr CommonField kCommon[] = {{"averaging", kAveraging},
-                                   {"checkpoint", kCheckpoint},
-                                   {"environment", kEnvironment},
-                                   {"label", {}},
-                                   {"metric", {}},
-                                   {"parts", kParts},
-                                   {"unit", {}}};
-// Says as a manifest does what `parts.metric` says by content, so that it counts only in its place:
-// one corpus may have two names.
-constexpr CommonField kNamed = {"details", kDetails};
-constexpr std::string_view kByContent = "\nparts.metric=";
+constexpr std::string_view kParts[] = {"averaging", "config",    "family",     "host",   "metric",
+                                       "seed",      "tokenizer", "trajectory", "weights"};
+constexpr CommonField kCommon[] = {
+    {"environment", kEnvironment}, {"metric", {}}, {"parts", kParts}, {"unit", {}}};
+// Say as a manifest does what `parts` says by content, so that they count only in its place: one
+// corpus, and one checkpoint, may have two names.
+constexpr CommonField kNamed[] = {
+    {"averaging", kAveraging}, {"checkpoint", kCheckpoint}, {"details", kDetails}, {"label", {}}};
 
 bool has(std::span<const std::string_view> members, std::string_view name) {
   return std::find(members.begin(), members.end(), name) != members.end();
@@ -90,8 +85,11 @@ std::string ground_of(const Add& add) {
   for (const CommonField& common : kCommon) {
     add(common, out);
   }
-  if (out.find(kByContent) == std::string::npos) {
-    add(kNamed, out);
+  const auto says = [&](std::string_view part) { return out.find(part) != std::string::npos; };
+  if (!says("\nparts.metric=") || (!says("\nparts.weights=") && !says("\nparts.averaging="))) {
+    for (const CommonField& named : kNamed) {
+      add(named, out);
+    }
   }
   return out;
 }
@@ -220,8 +218,9 @@ uint64_t job_of(const RecordLine& line) {
   return out;
 }
 
-// For each counted line, the body of the record derived from it; "" for most.
-std::vector<std::string> derive(const RunScan& scan) {
+// For each counted line, the body of the record derived from it; "" for most, and nothing for one
+// whose float value is not there.
+std::vector<std::optional<std::string>> derive(const RunScan& scan) {
   FloatValues floats;
   for (const size_t i : scan.counted) {
     const RecordLine& line = scan.lines[i];
@@ -229,16 +228,15 @@ std::vector<std::string> derive(const RunScan& scan) {
       floats.add(common_ground(line), job_of(line), i);
     }
   }
-  std::vector<std::string> out(scan.counted.size());
+  std::vector<std::optional<std::string>> out(scan.counted.size(), "");
   tbb::parallel_for(size_t{0}, out.size(), [&](size_t i) {
     const RecordLine& line = scan.lines[scan.counted[i]];
     const Derivation* derivation = derivation_of(line);
     if (derivation == nullptr || is_float(line)) {
       return;
     }
-    if (const auto place = floats.find(common_ground(line), job_of(line))) {
-      out[i] = body_of(*derivation, scan.lines[*place], line);
-    }
+    const auto place = floats.find(common_ground(line), job_of(line));
+    out[i] = place ? std::optional(body_of(*derivation, scan.lines[*place], line)) : std::nullopt;
   });
   return out;
 }
@@ -318,15 +316,20 @@ std::optional<size_t> FloatValues::find(const std::string& ground, uint64_t job)
   return same_job != found->second.end() ? same_job->second : found->second.begin()->second;
 }
 
-void add_derived(RunScan& scan) {
-  const auto bodies = std::make_shared<const std::vector<std::string>>(derive(scan));
+std::vector<size_t> add_derived(RunScan& scan) {
+  const auto bodies = std::make_shared<const std::vector<std::optional<std::string>>>(derive(scan));
   const std::vector<size_t> counted = scan.counted;
+  std::vector<size_t> alone;
   for (size_t i = 0; i < counted.size(); ++i) {
-    if ((*bodies)[i].empty()) {
+    const std::optional<std::string>& body = (*bodies)[i];
+    if (!body) {
+      alone.push_back(counted[i]);
+    }
+    if (!body || body->empty()) {
       continue;
     }
     const RecordLine& quantized = scan.lines[counted[i]];
-    RecordLine line = record_line((*bodies)[i]);
+    RecordLine line = record_line(*body);
     line.file = quantized.file;
     line.line = quantized.line;
     line.offset = quantized.offset;
@@ -334,6 +337,7 @@ void add_derived(RunScan& scan) {
     scan.lines.push_back(line);
   }
   scan.contents.push_back(bodies);
+  return alone;
 }
 
 std::vector<Record> with_derived(const std::vector<Record>& records) {
@@ -346,13 +350,13 @@ std::vector<Record> with_derived(const std::vector<Record>& records) {
     scan.counted.push_back(i);
     scan.lines.push_back(record_line(texts[i]));
   }
-  const std::vector<std::string> bodies = derive(scan);
+  const std::vector<std::optional<std::string>> bodies = derive(scan);
   std::vector<Record> out;
   std::vector<Record> waiting;  // for the end of their evaluation
   for (size_t i = 0; i < records.size(); ++i) {
     out.push_back(records[i]);
-    if (!bodies[i].empty()) {
-      waiting.push_back(record_from_json(parse_json(bodies[i], "derived value"), "derived value"));
+    if (bodies[i] && !bodies[i]->empty()) {
+      waiting.push_back(record_from_json(parse_json(*bodies[i], "derived value"), "derived value"));
     }
     if (records[i].index + 1 == records[i].count) {
       std::move(waiting.begin(), waiting.end(), std::back_inserter(out));

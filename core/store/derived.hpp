@@ -31,7 +31,8 @@ bool is_accuracy(const Record& record);
 double quantization_error(double floating, double quantized);
 
 // Everything that a float and a quantized value must share to be comparable, as text: weights,
-// metric, corpora, environment. Equal for a record and for its line.
+// metric, corpora, environment, by the contents in the parts of their keys; only where a record has
+// none by their names. Equal for a record and for its line.
 std::string common_ground(const Record& record);
 std::string common_ground(const RecordLine& line);
 
@@ -51,9 +52,9 @@ class FloatValues {
 // quantized value's record with its own metric, value, standard error and details, and
 // without key, parts and items. The standard error is that of the mean difference of
 // paired items, if both values have equally many; the float value is taken as exact. Adds
-// nothing if there is no float value, and a failed record that says why if there is no
-// ratio to it.
-void add_derived(RunScan& scan);
+// a failed record that says why if there is no ratio to the float value, and nothing if there is
+// no float value: these lines are returned.
+std::vector<size_t> add_derived(RunScan& scan);
 
 // The records, each evaluation followed by the values derived from it.
 std::vector<Record> with_derived(const std::vector<Record>& records);

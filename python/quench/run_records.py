@@ -38,11 +38,14 @@ DERIVED = {
     "relative_accuracy_drop": ("accuracy", 1, lambda f, q: (f - q) / (1 - f), lambda f: 1 - f,
                                "the float model makes no error, so there is no ratio to its errors"),
 }
-COMMON = {  # what a float and a quantized value must have in common to be compared; None: the whole field
-    "averaging": ("id", "label", "members", "params"), "label": None, "metric": None, "unit": None,
-    "checkpoint": ("branch", "commit", "model", "revision", "step", "tokens"), "details": ("corpora", "params"),
-    "environment": ("device", "dtype", "family", "isa"),
-    "parts": ("averaging", "config", "family", "host", "metric", "seed", "tokenizer", "weights"),
+# what a float and a quantized value must have in common to be compared; None: the whole field
+COMMON = {
+    "environment": ("device", "dtype", "family", "isa"), "metric": None, "unit": None,
+    "parts": ("averaging", "config", "family", "host", "metric", "seed", "tokenizer", "trajectory", "weights"),
+}
+NAMED = {  # what says by names what `parts` has by content; one corpus, and one checkpoint, may have two names
+    "averaging": ("id", "label", "members", "params"), "label": None, "details": ("corpora", "params"),
+    "checkpoint": ("branch", "commit", "model", "revision", "step", "tokens"),
 }
 _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
@@ -248,9 +251,9 @@ def _text(value):
 def _common_ground(record):
     """All that two values must have in common to be compared; what is None is as if it were not there."""
     ground = {}
-    for field, members in COMMON.items():
-        if field == "details" and (record["parts"] or {}).get("metric") is not None:
-            continue  # they name what `parts.metric` has by content, and one corpus may have two names
+    parts = {name for name, part in (record["parts"] or {}).items() if part is not None}
+    by_content = "metric" in parts and bool({"averaging", "weights"} & parts)
+    for field, members in COMMON.items() if by_content else {**COMMON, **NAMED}.items():
         value = record[field]
         if members is not None:
             value = {name: (value or {}).get(name) for name in members}

@@ -128,6 +128,52 @@ TEST_CASE("results: a table for people shows values, errors and failures", "[cli
              Catch::StartsWith("failed: main step400, float, validation_loss: no memory"));
 }
 
+TEST_CASE("results: a sealed line whose fields have other types is damaged, and the others count",
+          "[cli]") {
+  const Place place;
+  {
+    quench::RecordFile file(place.folder() / "r", "1");
+    for (const char* field : {"checkpoint", "quantizer", "averaging"}) {
+      for (const json& value : {json{1}, json("x"), json{{"label", {1}}}, json{{"model", 7}}}) {
+        Record odd = sample_record(600, "q4", 2.5, field + value.dump());
+        (field == std::string("checkpoint")  ? odd.checkpoint
+         : field == std::string("quantizer") ? odd.quantizer
+                                             : odd.averaging) = value;
+        file.append(odd);
+      }
+    }
+    Record odd = sample_record(600, "q4", 2.5, "draw");
+    odd.draw = json{1};
+    file.append(odd);
+    odd.draw = 0;
+    odd.checkpoint = nullptr;
+    file.append(odd);
+    file.close();
+  }
+  for (const char* form : {"--json", "--csv", "--table=text"}) {
+    const auto got = place.run({"results", "r", form});
+    CAPTURE(form, got.err);
+    CHECK(got.code == 0);
+    CHECK_THAT(got.err, Catch::Contains("r: 12 lines do not count; `quench verify r` lists them") &&
+                            !Catch::Contains("internal error"));
+  }
+}
+
+TEST_CASE("results: a quantized value whose float value is of other weights is named", "[cli]") {
+  const Place place;
+  CHECK_THAT(place.run({"results", "r"}).err, !Catch::Contains("no error is derived"));
+  quench::RecordFile file(place.folder() / "r", "1");
+  Record alone = sample_record(600, "q4", 2.5);
+  file.append(alone);
+  file.close();
+  const std::string said =
+      "r: 1 quantized value without a float value of the same weights, metric, corpus, tokenizer, "
+      "dtype and device, so no error is derived: main step600, q4, validation_loss";
+  CHECK_THAT(place.run({"results", "r"}).err, Catch::Contains(said));
+  const json answer = json::parse(place.out({"results", "r", "--json"}));
+  CHECK(answer.at("warnings") == json{said});
+}
+
 TEST_CASE("results: tables have a parameter that details alone name", "[cli]") {
   const Place place;
   quench::RecordFile file(place.folder() / "s", "0");

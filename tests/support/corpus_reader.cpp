@@ -39,6 +39,7 @@ ReadCorpus read_corpus(const quench_item& item, const nlohmann::json& parameters
       copy.ids.assign(document.ids, document.ids + document.id_count);
     }
   }
+  result.places = document.index;
   result.message = result.status == QUENCH_END ? "" : error.message;
   char hex[65] = {};
   if (table.fingerprint(corpus, hex, &error) == QUENCH_OK) {

@@ -20,6 +20,7 @@ struct ReadDocument {
 
 struct ReadCorpus {
   std::vector<ReadDocument> documents;
+  uint64_t places = 0;                // of documents, skipped ones too, as its end says
   quench_status status = QUENCH_END;  // how it ended: QUENCH_END, or what failed
   std::string message;                // of the failure
   std::string fingerprint;            // empty when the corpus could not be opened

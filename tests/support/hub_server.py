@@ -36,6 +36,7 @@ A fault applies to requests whose path matches the regular expression PATTERN, t
   away      redirects to the CDN, also for a small file, and calls it localhost
   scheme    redirects to file:///etc/passwd
   loop      redirects to itself
+  pages     the API answers a page without entries that names a next one
   garbage   the API answers N bytes that are no JSON
   commit    X-Repo-Commit of another commit
   echo      answers 400 with the Authorization header as X-Error-Message
@@ -200,6 +201,8 @@ class Handler(BaseHTTPRequestHandler):
         self.check_token(False)
         if fault := self.fault("garbage"):
             return self.answer(200, [], b"[" * fault.number)
+        if self.fault("pages"):
+            return self.document([], [("Link", f'<{self.place.endpoint}{self.path}>; rel="next"')])
         repositories = self.place.repositories
         if what == "refs":
             self.branch(kind, name, next(iter(repositories.branches(kind, name) or {}), ""))
@@ -228,9 +231,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def document(self, value, headers=()):
         body = json.dumps(value).encode()
+        if fault := self.fault("drip"):
+            return self.drip(body, [("Content-Type", "application/json"), *headers], fault)
         fault = self.fault("cut")
         self.answer(200, [("Content-Type", "application/json"), *headers], body[:fault.number] if fault else body, len(body))
         self.close_connection = fault is not None
+
+    def drip(self, body, headers, fault):
+        self.answer(200, headers, b"", announced=len(body))
+        for at in range(0, len(body), fault.number):
+            self.send(body[at:at + fault.number])
+            time.sleep(1)
 
     def resolve(self, datasets, name, revision, path):
         self.check_token(True)

@@ -173,7 +173,10 @@ TEST_CASE("run_records.py: pairs a corpus that two manifests name differently as
   const auto named = [](const std::string& quantizer, double value, const std::string& name,
                         const std::string& content) {
     Record out = sample_record(200, quantizer, value, content);
+    out.parts["weights"] = "w1";
     out.parts["metric"] = {{"id", "validation_loss"}, {"corpora", {{"corpus", content}}}};
+    out.checkpoint["model"] = name;
+    out.label = name;
     out.details["corpora"] = {{"corpus", {{"name", name}, {"fingerprint", content}}}};
     return out;
   };

@@ -67,12 +67,13 @@ class Fetcher {
   void receive(const PlannedRevision& revision, const HubFile& file, IncompleteBlob& blob) {
     const uint64_t before = state_.bytes_done;
     const uint64_t had = blob.bytes();
+    const TimeLimit limit = api_.time_for(file.size - std::min(had, file.size));
     uint64_t most = had;  // a server that starts over each time makes no progress
     retry(api_.retries(), [&](int& failures) {
       if (blob.bytes() == file.size && file.size > 0) {
         return;
       }
-      api_.download(revision.spec, revision.commit, file, blob.bytes(),
+      api_.download(revision.spec, revision.commit, file, blob.bytes(), limit,
                     [&](uint64_t at, std::string_view piece) {
                       blob.take(at, piece);
                       if (blob.bytes() > most) {

@@ -39,6 +39,20 @@ bool may_pass(CURLcode code) {
   }
 }
 
+// A request may take a day; libcurl wants a long.
+long milliseconds_left(const TimeLimit& limit) {
+  using Milliseconds = std::chrono::milliseconds;
+  const auto left =
+      std::chrono::duration_cast<Milliseconds>(limit.ends - std::chrono::steady_clock::now());
+  return static_cast<long>(std::max(left, Milliseconds(0)).count());
+}
+
+[[noreturn]] void fail_late(const HttpRequest& request) {
+  fail(QUENCH_FAILED_PRECONDITION,
+       "{}: too slow: not all has come in {:.0f} s; the same command goes on with what has",
+       request.url.origin(), request.limit.seconds);
+}
+
 std::string trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos) {
@@ -140,6 +154,11 @@ Http::~Http() {
 }
 
 HttpHead Http::get(const HttpRequest& request, const Body& body) {
+  constexpr long kSoon = 10;  // ms
+  const long left = milliseconds_left(request.limit);
+  if (left < kSoon) {
+    fail_late(request);
+  }
   const LibCurl& lib = libcurl();
   CURL* curl = curl_;
   Exchange exchange{curl, body, cancel_};
@@ -163,6 +182,7 @@ HttpHead Http::get(const HttpRequest& request, const Body& body) {
   lib.easy_setopt(curl, CURLOPT_BUFFERSIZE, kReceiveBuffer);
   lib.easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
   lib.easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, kConnectMilliseconds);
+  lib.easy_setopt(curl, CURLOPT_TIMEOUT_MS, left);
   lib.easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
   lib.easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, std::max(1L, static_cast<long>(silence_seconds_)));
   lib.easy_setopt(curl, CURLOPT_ERRORBUFFER, reason);
@@ -179,6 +199,9 @@ HttpHead Http::get(const HttpRequest& request, const Body& body) {
   }
   if (cancel_ != nullptr && *cancel_) {
     fail(QUENCH_CANCELLED, "stopped on request");
+  }
+  if (code == CURLE_OPERATION_TIMEDOUT && milliseconds_left(request.limit) < kSoon) {
+    fail_late(request);
   }
   if (code != CURLE_OK) {
     const std::string message =

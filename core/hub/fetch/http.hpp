@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -27,10 +28,22 @@ class TryAgain : public Error {
   std::optional<double> wait_seconds_;
 };
 
+// The time for something whole: a server that always sends a little is not silent and has no end.
+struct TimeLimit {
+  explicit TimeLimit(double at_most)
+      : seconds(at_most),
+        ends(std::chrono::steady_clock::now() +
+             std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                 std::chrono::duration<double>(at_most))) {}
+  double seconds;
+  std::chrono::steady_clock::time_point ends;
+};
+
 struct HttpRequest {
   Url url;
   std::string token;  // sent as "Authorization: Bearer"; "": none
-  uint64_t from = 0;  // the first byte that is wanted
+  uint64_t from;      // the first byte that is wanted
+  TimeLimit limit;
 };
 
 struct HttpHead {
@@ -55,7 +68,8 @@ class Http {
   using Body = std::function<void(const HttpHead&, std::string_view)>;
   // Sends a GET and follows no redirect. The proxies of the environment (https_proxy, no_proxy,
   // ...) are libcurl's business. Connections are kept for the next request. Throws Error: TryAgain,
-  // CANCELLED, FAILED_PRECONDITION for what no other try mends, DATA_LOSS for a head without end.
+  // CANCELLED, FAILED_PRECONDITION for what no other try mends, as when the time is over, DATA_LOSS
+  // for a head without end.
   HttpHead get(const HttpRequest& request, const Body& body);
 
  private:

@@ -13,6 +13,8 @@ struct HubAccess {
   std::string token_from;                           // "HF_TOKEN", or the token's file
   bool offline = false;                             // HF_HUB_OFFLINE or TRANSFORMERS_OFFLINE
   double silence_seconds = 10;                      // HF_HUB_DOWNLOAD_TIMEOUT
+  double whole_seconds = 600;              // for a list of files with all its pages, or a file ...
+  double slowest_bytes_per_second = 1024;  // ... beside the time of its bytes
 };
 
 // Reads these variables and HF_TOKEN, HUGGING_FACE_HUB_TOKEN, else the file HF_TOKEN_PATH, else the

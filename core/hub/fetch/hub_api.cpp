@@ -15,6 +15,7 @@ namespace {
 constexpr int kMaxRedirects = 10;
 constexpr size_t kMaxDocument = size_t{64} << 20;
 constexpr size_t kMaxPages = 1000;
+constexpr size_t kMaxEmptyPages = 10;  // in a row, each of which names a next one
 constexpr uint64_t kMaxContent = uint64_t{64} << 20;
 
 bool is_redirect(int status) {
@@ -38,11 +39,17 @@ HubApi::HubApi(const HubAccess& access, const RetryPolicy& retries)
       endpoint_(access.endpoint),
       http_(access.silence_seconds, retries.cancel) {}
 
-HttpHead HubApi::get(const Url& url, uint64_t from, const OnHead& on_hop, const Http::Body& body) {
+TimeLimit HubApi::time_for(uint64_t bytes) const {
+  return TimeLimit(access_.whole_seconds +
+                   static_cast<double>(bytes) / access_.slowest_bytes_per_second);
+}
+
+HttpHead HubApi::get(const Url& url, uint64_t from, const TimeLimit& limit, const OnHead& on_hop,
+                     const Http::Body& body) {
   Url at = url;
   bool trusted = at.origin() == endpoint_.origin();
   for (int hop = 0; hop <= kMaxRedirects; ++hop) {
-    const HttpRequest request{at, trusted ? access_.token : "", from};
+    const HttpRequest request{at, trusted ? access_.token : "", from, limit};
     const HttpHead head = http_.get(request, [&](const HttpHead& seen, std::string_view piece) {
       if (!is_redirect(seen.status)) {
         body(seen, piece);
@@ -63,12 +70,12 @@ HttpHead HubApi::get(const Url& url, uint64_t from, const OnHead& on_hop, const 
   fail(QUENCH_FAILED_PRECONDITION, "{} redirects more than {} times", url.origin(), kMaxRedirects);
 }
 
-HubApi::Reply HubApi::document(const Url& url, const HubSpec& what) {
+HubApi::Reply HubApi::document(const Url& url, const HubSpec& what, const TimeLimit& limit) {
   Reply out;
   retry(retries_, [&](int&) {
     out.body.clear();
     out.head = get(
-        url, 0, [](const HttpHead&) {},
+        url, 0, limit, [](const HttpHead&) {},
         [&](const HttpHead& head, std::string_view piece) {
           if (head.status == 200) {
             out.body += piece;
@@ -93,27 +100,35 @@ std::string HubApi::api_url(const HubSpec& repository) const {
 std::map<std::string, std::string> HubApi::references(const HubSpec& repository) {
   HubSpec whole = repository;
   whole.revision = "main";
-  const Reply reply = document(Url(api_url(repository) + "/refs"), whole);
+  const Reply reply = document(Url(api_url(repository) + "/refs"), whole, time_for(0));
   return read_references(reply.body, repository_text(repository));
 }
 
 std::string HubApi::commit_of(const HubSpec& spec) {
-  const Reply reply =
-      document(Url(api_url(spec) + "/revision/" + url_quoted(spec.revision, false)), spec);
+  const Reply reply = document(Url(api_url(spec) + "/revision/" + url_quoted(spec.revision, false)),
+                               spec, time_for(0));
   return read_commit(reply.body, repository_text(spec));
 }
 
 std::vector<HubFile> HubApi::files(const HubSpec& repository, const std::string& commit) {
   std::vector<HubFile> out;
   Url page(api_url(repository) + "/tree/" + commit + "?recursive=true");
+  const TimeLimit limit = time_for(0);
+  size_t empty = 0;
   for (size_t pages = 0; pages < kMaxPages; ++pages) {
-    const Reply reply = document(page, repository);
+    const Reply reply = document(page, repository, limit);
+    const size_t before = out.size();
     read_tree(reply.body, repository_text(repository), out);
+    empty = out.size() > before ? 0 : empty + 1;
     const std::string next = next_page(reply.head.header("link"));
     if (next.empty()) {
       std::sort(out.begin(), out.end(),
                 [](const HubFile& a, const HubFile& b) { return a.path < b.path; });
       return out;
+    }
+    if (empty == kMaxEmptyPages) {
+      fail(QUENCH_DATA_LOSS, "{}: the list of its files has {} pages without a file in a row",
+           repository_text(repository), kMaxEmptyPages);
     }
     page = page.joined(next);
   }
@@ -128,8 +143,9 @@ std::string HubApi::content(const HubSpec& repository, const std::string& commit
     fail(QUENCH_DATA_LOSS, "{}: has {} bytes, wanted at most {}", where, file.size, kMaxContent);
   }
   std::string out;
+  const TimeLimit limit = time_for(file.size);
   retry(retries_, [&](int&) {
-    download(repository, commit, file, 0, [&](uint64_t at, std::string_view piece) {
+    download(repository, commit, file, 0, limit, [&](uint64_t at, std::string_view piece) {
       out.resize(at);
       out += piece;
     });
@@ -142,7 +158,7 @@ std::string HubApi::content(const HubSpec& repository, const std::string& commit
 }
 
 void HubApi::download(const HubSpec& repository, const std::string& commit, const HubFile& file,
-                      uint64_t from, const TakePiece& take) {
+                      uint64_t from, const TimeLimit& limit, const TakePiece& take) {
   const std::string where = repository_text(repository) + "/" + printable(file.path);
   const Url url(access_.endpoint + "/" + (repository.dataset ? "datasets/" : "") +
                 url_quoted(repository.repository, true) + "/resolve/" + commit + "/" +
@@ -153,7 +169,7 @@ void HubApi::download(const HubSpec& repository, const std::string& commit, cons
   uint64_t next = from;
   bool begun = false;
   const HttpHead head = get(
-      url, from, [&](const HttpHead& hop) { check_file_head(hop, commit, file, where); },
+      url, from, limit, [&](const HttpHead& hop) { check_file_head(hop, commit, file, where); },
       [&](const HttpHead& seen, std::string_view piece) {
         if (!holds_file(seen)) {
           return;  // the text of an error

@@ -39,10 +39,12 @@ class HubApi {
   // The content of a small file, compared with its hash.
   std::string content(const HubSpec& repository, const std::string& commit, const HubFile& file);
 
+  // From now on, for so many bytes of a file.
+  TimeLimit time_for(uint64_t bytes) const;
   // One try: sends the bytes of a file from `from` on. Throws TryAgain, too; DATA_LOSS where the
   // server has another commit, another size or another hash than `file`.
   void download(const HubSpec& repository, const std::string& commit, const HubFile& file,
-                uint64_t from, const TakePiece& take);
+                uint64_t from, const TimeLimit& limit, const TakePiece& take);
 
  private:
   struct Reply {
@@ -51,9 +53,10 @@ class HubApi {
   };
   using OnHead = std::function<void(const HttpHead&)>;
   // Follows redirects; the token goes to the hub's own origin alone. `on_hop` sees every head.
-  HttpHead get(const Url& url, uint64_t from, const OnHead& on_hop, const Http::Body& body);
+  HttpHead get(const Url& url, uint64_t from, const TimeLimit& limit, const OnHead& on_hop,
+               const Http::Body& body);
   // A document of the API, asked for until it comes. `what` is its subject, for messages.
-  Reply document(const Url& url, const HubSpec& what);
+  Reply document(const Url& url, const HubSpec& what, const TimeLimit& limit);
   std::string api_url(const HubSpec& repository) const;
 
   const HubAccess& access_;

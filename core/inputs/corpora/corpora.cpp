@@ -86,13 +86,15 @@ std::shared_ptr<const TokenizedCorpus> Corpora::load(const CorpusUse& use,
   }
   auto corpus = read(use, tokenizer, max_documents, max_ids);
   corpus->name = use.name;
+  count_skipped(use.name, corpus->skipped, corpus->documents());
   loaded_[key] = corpus;
   return corpus;
 }
 
 std::string Corpora::key_of(const CorpusUse& use, const std::string& fingerprint,
                             TokenizerChoice& tokenizer, uint64_t max_documents, uint64_t max_ids) {
-  nlohmann::json parts = {{"files", fingerprint},
+  nlohmann::json parts = {{"counts", 4},  // of a file's head
+                          {"files", fingerprint},
                           {"plugin", use.plugin->code},
                           {"corpus", use.plugin->id},
                           {"parameters", use.parameters},
@@ -134,12 +136,35 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   }
   reader.flush();
   corpus->fingerprint = held.check();
+  corpus->skipped = held.handle().skipped();
   check_running_code();
   if (!corpus->bytes.empty()) {  // ids that the corpus supplies itself are not kept twice
     tokenized_documents_ += corpus->documents();
     cache_.keep(key, *corpus);
   }
   return corpus;
+}
+
+void Corpora::count_skipped(const std::string& name, uint64_t skipped, uint64_t given) {
+  if (skipped == 0) {
+    return;
+  }
+  if (skipped_.emplace(name, 0).second) {
+    warn_of_skipped(name, skipped, given);
+  }
+  skipped_[name] = std::max(skipped_[name], skipped);
+}
+
+uint64_t Corpora::skipped(const std::string& name) const {
+  const auto found = skipped_.find(name);
+  return found != skipped_.end() ? found->second : 0;
+}
+
+void warn_of_skipped(const std::string& name, uint64_t skipped, uint64_t given) {
+  HostServices::instance().log(
+      QUENCH_LOG_WARNING, "",
+      fmt::format("corpus {}: {} of {} documents {} skipped, as its parameters say", name, skipped,
+                  given + skipped, skipped == 1 ? "was" : "were"));
 }
 
 // Where there are no keys, another handle says it: one that is open already may read files that

@@ -62,6 +62,10 @@ class Corpora {
   // there now.
   std::string expected_content(const CorpusUse& use);
 
+  // Of a corpus of the manifest that was read; warns of the first skipped ones.
+  void count_skipped(const std::string& name, uint64_t skipped, uint64_t given);
+  uint64_t skipped(const std::string& name) const;
+
   // Where the hub's data sets are cached.
   const HubEnvironment& hub() const { return hub_; }
 
@@ -82,7 +86,11 @@ class Corpora {
   KeyedContent keyed_;
   uint64_t tokenized_documents_ = 0;
   std::map<std::string, std::shared_ptr<const TokenizedCorpus>> loaded_;
+  std::map<std::string, uint64_t> skipped_;  // by the name of the corpus
 };
+
+// Says in the log that documents of a corpus were skipped.
+void warn_of_skipped(const std::string& name, uint64_t skipped, uint64_t given);
 
 // Throws Error(INVALID_ARGUMENT) if the calibration has sequences longer than a model's number of
 // positions.

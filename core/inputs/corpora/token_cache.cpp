@@ -1,5 +1,6 @@
-// File layout, little-endian: magic, key, fingerprint, the counts of ids, offsets and sizes (uint64
-// each), ids (int32), offsets and sizes (uint64), SHA-256 of everything before.
+// File layout, little-endian: magic, key, fingerprint, the counts of ids, offsets, sizes and
+// skipped documents (uint64 each), ids (int32), offsets and sizes (uint64), SHA-256 of everything
+// before.
 #include "core/inputs/corpora/token_cache.hpp"
 
 #include <bit>
@@ -20,9 +21,9 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "token files hold the bytes of memory");
 
-constexpr std::string_view kMagic = "QTOKENS1";
+constexpr std::string_view kMagic = "QTOKENS2";
 constexpr uint64_t kDigestBytes = 64;
-constexpr uint64_t kHeadBytes = kMagic.size() + 2 * kDigestBytes + 3 * sizeof(uint64_t);
+constexpr uint64_t kHeadBytes = kMagic.size() + 2 * kDigestBytes + 4 * sizeof(uint64_t);
 // 2^40 ids are 4 TB; with this bound the sizes below cannot overflow.
 constexpr uint64_t kMostElements = uint64_t{1} << 40;
 
@@ -99,12 +100,13 @@ TokenizedCorpus read_tokens(const fs::path& path, const std::string& key) {
   }
   TokenizedCorpus out;
   out.fingerprint = reader.text(kDigestBytes);
-  const auto counts = reader.values<uint64_t>(3);
+  const auto counts = reader.values<uint64_t>(4);
   if (counts[0] > kMostElements || counts[1] > kMostElements || counts[2] > kMostElements ||
       reader.size() != kHeadBytes + counts[0] * sizeof(int32_t) +
                            (counts[1] + counts[2]) * sizeof(uint64_t) + kDigestBytes) {
     damaged("its size differs from its header");
   }
+  out.skipped = counts[3];
   out.ids = reader.values<int32_t>(counts[0]);
   out.offsets = reader.values<uint64_t>(counts[1]);
   out.bytes = reader.values<uint64_t>(counts[2]);
@@ -162,8 +164,8 @@ void TokenCache::keep(const std::string& key, const TokenizedCorpus& corpus) {
     writer.write(kMagic);
     writer.write(key);
     writer.write(corpus.fingerprint);
-    writer.write(
-        std::vector<uint64_t>{corpus.ids.size(), corpus.offsets.size(), corpus.bytes.size()});
+    writer.write(std::vector<uint64_t>{corpus.ids.size(), corpus.offsets.size(),
+                                       corpus.bytes.size(), corpus.skipped});
     writer.write(corpus.ids);
     writer.write(corpus.offsets);
     writer.write(corpus.bytes);

@@ -13,6 +13,7 @@ struct TokenizedCorpus {
   std::vector<uint64_t> offsets;  // [documents+1]
   std::vector<uint64_t> bytes;    // [documents]; empty if the corpus supplies ids
   std::string fingerprint;        // SHA-256 of the corpus's files
+  uint64_t skipped = 0;           // documents that it passed over, as its parameters say
   uint64_t documents() const { return offsets.size() - 1; }
 };
 

@@ -21,6 +21,7 @@
 #include "corpora/shared/file.hpp"
 #include "corpora/shared/gzip.hpp"
 #include "corpora/shared/lines.hpp"
+#include "corpora/shared/skipped.hpp"
 #include "quench/kit/corpus.hpp"
 
 namespace quench::corpora {
@@ -89,6 +90,7 @@ class Jsonl final : public kit::Corpus {
       }
       if (outcome == LineReader::Outcome::kEnd) {
         finish();
+        document.index = index_;
         return false;
       }
       if (outcome == LineReader::Outcome::kLine && blank()) {
@@ -101,7 +103,7 @@ class Jsonl final : public kit::Corpus {
         if (params_.on_error == "stop" || problem.code() != QUENCH_INVALID_ARGUMENT) {
           throw;
         }
-        skip(problem);
+        skipped_.add(problem.what());
         continue;
       }
       document.index = index;
@@ -162,23 +164,11 @@ class Jsonl final : public kit::Corpus {
     document.text_bytes = text_.size();
   }
 
-  // Records a bad line; logs the first few one by one.
-  void skip(const kit::Error& problem) {
-    constexpr uint64_t kLoggedOneByOne = 5;
-    if (++skipped_ <= kLoggedOneByOne) {
-      kit::log(QUENCH_LOG_WARNING, std::string("skipped: ") + problem.what());
-    }
-  }
-
   void finish() const {
-    if (skipped_ > 0) {
-      kit::log(QUENCH_LOG_WARNING, file_.path() + ": skipped " + std::to_string(skipped_) + " of " +
-                                       std::to_string(index_) + " documents");
-    }
-    if (index_ == skipped_) {
+    if (index_ == skipped_.count()) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: got %llu lines, %llu of them skipped",
                 file_.path().c_str(), static_cast<unsigned long long>(lines_->number()),
-                static_cast<unsigned long long>(skipped_));
+                static_cast<unsigned long long>(skipped_.count()));
     }
   }
 
@@ -188,7 +178,7 @@ class Jsonl final : public kit::Corpus {
   std::string line_;
   std::string text_;
   uint64_t index_ = 0;
-  uint64_t skipped_ = 0;
+  Skipped skipped_;
 };
 
 }  // namespace

@@ -16,12 +16,13 @@
 //
 // Bytes are passed on unchanged: nothing is stripped, and line breaks inside a document are not
 // translated. The files below a folder are read in the order of their paths, each as if it were
-// alone; empty files are skipped. A link whose name fits is the file that it leads to, and an error
-// where it leads to none. Memory: one document. With split: document that is the whole range, which
-// token ids need several times anyway.
+// alone; empty files hold no document. A link whose name fits is the file that it leads to; what
+// fits and is no file (a pipe, a link to nothing) is an error. Memory: one document. With split:
+// document that is the whole range, which token ids need several times anyway.
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 
 #include "corpora/shared/file.hpp"
 #include "corpora/shared/lines.hpp"
+#include "corpora/shared/skipped.hpp"
 #include "corpora/shared/utf8.hpp"
 #include "quench/kit/corpus.hpp"
 
@@ -143,8 +145,7 @@ class TextFile {
 };
 
 // The files below a folder whose names match one of the patterns, in the order of their paths. A
-// link stands for its file; one without is an error, as the text that it stood for would be
-// missing.
+// link stands for its file; what is no file is an error, as text would be missing.
 std::vector<std::string> files_below(const std::string& folder,
                                      const std::vector<std::string>& patterns) {
   namespace fs = std::filesystem;
@@ -160,9 +161,8 @@ std::vector<std::string> files_below(const std::string& folder,
       continue;
     }
     std::error_code gone;
-    const fs::file_type type = at->symlink_status(gone).type();
-    if ((type == fs::file_type::regular && at->file_size(gone) > 0) ||
-        (type == fs::file_type::symlink && File(at->path().string()).size() > 0)) {
+    if (at->symlink_status(gone).type() != fs::file_type::directory &&
+        File(at->path().string()).size() > 0) {
       out.push_back(at->path().string());
     }
   }
@@ -196,7 +196,8 @@ class Text final : public kit::Corpus {
       f.add("path", &Params::path, "the text file, UTF-8, or a folder of files and links to files")
           .required();
       f.add("files", &Params::files, "for a folder: name patterns with * and ?");
-      f.add("invalid", &Params::invalid, "documents that are not UTF-8: stop the run, or skip them")
+      f.add("invalid", &Params::invalid,
+            "documents that are not UTF-8: stop the run, or skip and count them")
           .choices("refuse|skip");
       f.add("split", &Params::split,
             "what ends a document: the end of the file, of a line, or a blank line; blank lines "
@@ -223,19 +224,17 @@ class Text final : public kit::Corpus {
           open(at_ + 1);
           continue;
         }
-        if (index_ == 0) {
-          kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: got blank lines only",
-                    params_.path.path.c_str());
-        }
+        check_end();
+        document.index = index_;
         return false;
       }
+      document.index = index_++;
       if (is_sound(offset)) {
         break;
       }
     }
     document.text = text_.data();
     document.text_bytes = text_.size();
-    document.index = index_++;
     return true;
   }
 
@@ -251,16 +250,30 @@ class Text final : public kit::Corpus {
         params_.to ? std::optional(static_cast<uint64_t>(*params_.to)) : std::nullopt);
   }
 
-  bool is_sound(uint64_t offset) const {
+  void check_end() const {
+    if (index_ == 0) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: got blank lines only",
+                params_.path.path.c_str());
+    }
+    if (index_ == skipped_.count()) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: no document: all %llu were skipped",
+                params_.path.path.c_str(), static_cast<unsigned long long>(index_));
+    }
+  }
+
+  bool is_sound(uint64_t offset) {
     const size_t wrong = first_invalid_utf8(text_);
     if (wrong == std::string::npos) {
       return true;
     }
+    char byte[8] = {};
+    std::snprintf(byte, sizeof byte, "0x%02x", static_cast<unsigned char>(text_[wrong]));
+    const std::string problem =
+        paths_[at_] + ": byte " + std::to_string(offset + wrong) + " is not UTF-8 (" + byte + ")";
     if (params_.invalid == "refuse") {
-      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: byte %llu is not UTF-8 (0x%02x)", paths_[at_].c_str(),
-                static_cast<unsigned long long>(offset + wrong),
-                static_cast<unsigned>(static_cast<unsigned char>(text_[wrong])));
+      throw kit::Error(QUENCH_INVALID_ARGUMENT, problem);
     }
+    skipped_.add(problem);
     return false;
   }
 
@@ -270,7 +283,8 @@ class Text final : public kit::Corpus {
   size_t at_ = 0;  // index into paths_
   std::unique_ptr<TextFile> file_;
   std::string text_;
-  uint64_t index_ = 0;
+  uint64_t index_ = 0;  // of the next document
+  Skipped skipped_;
 };
 
 }  // namespace

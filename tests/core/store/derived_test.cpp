@@ -199,20 +199,41 @@ TEST_CASE("derived: only of values that have all in common", "[store]") {
   }
 }
 
-TEST_CASE("derived: a corpus that two manifests name differently is one corpus", "[store]") {
-  const auto named = [](Record record, const std::string& name, const std::string& content) {
-    record.parts["metric"] = {{"id", "validation_loss"},
-                              {"params", {{"block", 64}}},
-                              {"corpora", {{"corpus", {{"files", content}}}}}};
+TEST_CASE("derived: contents pair values, whatever manifests call them", "[store]") {
+  const auto of = [](Record record, const std::string& name, const std::string& weights,
+                     const std::string& corpus, const std::string& trajectory) {
+    record.checkpoint = {{"model", name}, {"revision", name}, {"branch", name}, {"commit", name}};
+    record.label = "validation_loss on " + name;
     record.details = {{"params", {{"block", 64}, {"corpus", name}}},
-                      {"corpora", {{"corpus", {{"name", name}, {"fingerprint", content}}}}}};
+                      {"corpora", {{"corpus", {{"name", name}}}}}};
+    record.averaging = {{"id", "soup"}, {"label", name}};
+    record.parts = {{"weights", weights},
+                    {"trajectory", {{{"weights", trajectory}}}},
+                    {"metric",
+                     {{"id", "validation_loss"},
+                      {"params", {{"block", 64}}},
+                      {"corpora", {{"corpus", {{"files", corpus}}}}}}}};
     return record;
   };
-  const Record floating = named(loss("", 2), "held_out", "c1");
-  const Record quantized = named(loss("q4", 3), "text", "c1");
+  const Record floating = of(loss("", 2), "a", "w1", "c1", "t1");
+  const Record quantized = of(loss("q4", 3), "b", "w1", "c1", "t1");
   CHECK(common_ground(quantized) == common_ground(floating));
   CHECK(only_derived({floating, quantized}).value == 0.5);
-  CHECK(with_derived({floating, named(loss("q4", 3), "held_out", "c2")}).size() == 2);
+  CHECK(with_derived({floating, of(loss("q4", 3), "a", "w2", "c1", "t1")}).size() == 2);
+  CHECK(with_derived({floating, of(loss("q4", 3), "a", "w1", "c2", "t1")}).size() == 2);
+  CHECK(with_derived({floating, of(loss("q4", 3), "a", "w1", "c1", "t2")}).size() == 2);
+}
+
+TEST_CASE("derived: a quantized value without its float value is named", "[store]") {
+  const TemporaryDir folder;
+  Record other = loss("q4", 3);
+  other.parts["weights"] = "w2";
+  write_attempt(folder.path(), {loss("", 2), loss("q3", 4)});
+  write_attempt(folder.path(), {other});
+  RunScan scan = quench::scan_run(folder.path());
+  const std::vector<size_t> alone = quench::add_derived(scan);
+  REQUIRE(alone.size() == 1);
+  CHECK_THAT(std::string(scan.lines[alone[0]].field("quantizer")), Catch::Contains("q4"));
 }
 
 TEST_CASE("derived: the float value of the same point of a sweep comes first", "[store]") {
@@ -236,6 +257,7 @@ TEST_CASE("derived: a record and its line have the same common ground", "[store]
   record.label = "α \"quoted\"";
   for (const bool by_content : {false, true}) {
     if (by_content) {
+      record.parts["weights"] = "w1";
       record.parts["metric"] = {{"id", "x"}, {"params", {{"z", 1.5}, {"a", "b"}}}};
     }
     const std::string body = quench::canonical_json(to_json(record));

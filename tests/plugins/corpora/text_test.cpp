@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <catch2/catch.hpp>
 
 #include "tests/support/corpus_reader.hpp"
@@ -5,6 +7,7 @@
 #include "tests/support/fixtures.hpp"
 #include "tests/support/plugin_library.hpp"
 #include "tests/support/temporary.hpp"
+#include "tests/support/test_host.hpp"
 
 using namespace quench::test;
 using nlohmann::json;
@@ -62,6 +65,12 @@ TEST_CASE("text: of a folder, files whose names fit are documents, in the order 
   CHECK(corpus.message == "");
   CHECK(corpus.texts() == Texts{"three", "one", "two"});
   CHECK(corpus.documents.back().index == 2);
+  CHECK(corpus.places == 4);
+  CHECK_THAT(
+      quench::test::logged().back(),
+      Catch::Contains("skipped: ") && Catch::Contains("latin.h: byte 3 is not UTF-8 (0xe9)"));
+  CHECK(read({{"path", dir / "latin.h"}, {"invalid", "skip"}})
+            .message.ends_with("latin.h: no document: all 1 were skipped"));
   json strict = parameters;
   strict["invalid"] = "refuse";
   CHECK(read(strict).message.find("latin.h: byte 3 is not UTF-8 (0xe9)") != std::string::npos);
@@ -97,6 +106,9 @@ TEST_CASE("text: links in a folder are the files that they lead to", "[corpora][
   CHECK(with_link("gone") == ": cannot be read: No such file or directory");
   CHECK(with_link("link.txt") == ": cannot be read: Too many levels of symbolic links");
   CHECK(with_link(elsewhere / "more") == ": wanted a file, got a folder, a pipe or a device");
+  REQUIRE(mkfifo((dir / "pipe.txt").c_str(), 0600) == 0);
+  CHECK(read(parameters).message ==
+        (dir / "pipe.txt").string() + ": wanted a file, got a folder, a pipe or a device");
 }
 
 TEST_CASE("text: a bad file or range is an error that names it", "[corpora][text]") {

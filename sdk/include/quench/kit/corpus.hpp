@@ -13,7 +13,8 @@ class Corpus {
  public:
   virtual ~Corpus() = default;
   // Fills the next document and returns true, or returns false at the end. The document's pointers
-  // are valid until the next call.
+  // are valid until the next call. A document that is skipped leaves a gap in `index`; those behind
+  // the last one do where `index` at the end is the first position without a document.
   virtual bool next(quench_document& document) = 0;
   // SHA-256, 64 hex digits, over the bytes of the files with the documents.
   virtual std::string fingerprint() = 0;

@@ -95,6 +95,24 @@ TEST_CASE("faults: a server that ignores ranges and cuts the line makes no progr
   CHECK_THAT(scene.failure("hf://org/name"), Contains("gave up after 5 tries"));
 }
 
+TEST_CASE("faults: a server without end is left, and what came of a file is kept", "[fetch]") {
+  const auto [fault, message] = GENERATE(values<std::pair<std::string, std::string>>({
+      {"pages:/tree/", "hf://org/name: the list of its files has 10 pages without a file in a row"},
+      {"drip:/tree/:2", "HUB: too slow: not all has come in 2 s"},
+      {"drip:safetensors:2", ": too slow: not all has come in 2 s"},
+  }));
+  CAPTURE(fault);
+  Scene scene({"--fault", fault});
+  scene.access.whole_seconds = 2;
+  scene.access.slowest_bytes_per_second = 1e9;
+  const auto start = std::chrono::steady_clock::now();
+  CHECK_THAT(scene.failure("hf://org/name"), Contains(message));
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(20));
+  if (fault.starts_with("drip:safetensors")) {
+    CHECK(scene.incomplete() == 1);
+  }
+}
+
 TEST_CASE("faults: a range from elsewhere is refused, and a whole answer to a range starts over",
           "[fetch]") {
   Scene wrong({"--fault", "cut:safetensors:100000:1", "--fault", "badrange:safetensors::1"});

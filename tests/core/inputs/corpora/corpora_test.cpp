@@ -7,6 +7,7 @@
 
 #include "core/base/io/sha256.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
+#include "core/plugin/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -66,6 +67,32 @@ TEST_CASE("corpora: documents are tokenized in order, with their sizes", "[core]
   const quench_tokens view = quench::tokens_view("corpus", *corpus);
   CHECK(view.documents == 3);
   CHECK(view.offsets[3] == 8);
+}
+
+TEST_CASE("corpora: documents that are skipped are counted, with cached ids too, and said once",
+          "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  quench::CorpusUse use = lines(folder, "ab\ncaf\xe9\nxyz\n\xff\n");
+  use.parameters["invalid"] = "skip";
+  for (int run = 0; run < 2; ++run) {
+    std::vector<std::string> said;
+    quench::HostServices::instance().set_log_sink(
+        [&](int, std::string_view, std::string_view line) {
+          if (line.starts_with("corpus lines")) {
+            said.emplace_back(line);
+          }
+        });
+    Corpora corpora(quench::test::built_catalog(), quench::TokenCache(folder / "home"));
+    TokenizerChoice bytes("bytes", "");
+    CHECK(corpora.skipped("lines") == 0);
+    CHECK(corpora.load(use, bytes)->skipped == 2);
+    CHECK(corpora.load(use, bytes, 1)->skipped == 0);
+    CHECK(corpora.skipped("lines") == 2);
+    CHECK(corpora.tokenized_documents() == (run == 0 ? 3 : 0));
+    CHECK(said == std::vector<std::string>{
+                      "corpus lines: 2 of 4 documents were skipped, as its parameters say"});
+    quench::HostServices::instance().set_log_sink({});
+  }
 }
 
 TEST_CASE("corpora: content that is not the keys' is refused, and nothing of it is kept",
