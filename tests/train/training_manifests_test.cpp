@@ -46,8 +46,7 @@ TEST_CASE("train section: an unknown optimizer and parameter are told", "[train]
 TEST_CASE("train section: forks start where the rate is constant", "[train][config]") {
   SceneSettings settings;
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";
-  says(complaint(settings),
-       "train: fork f: starts at step 1 = steps - decay_steps, wanted 2..12");
+  says(complaint(settings), "train: fork f: starts at step 1 = steps - decay_steps, wanted 2..12");
   settings.rest = "steps: 12, forks: {f: {steps: 12e99, decay_steps: 300}}";
   says(complaint(settings), "train: fork f: `steps`: got the number 12e99, wanted a count");
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";

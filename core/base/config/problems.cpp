@@ -112,8 +112,8 @@ long long MappingReader::integer(const std::string& key, long long otherwise, lo
   }
   const auto number = value.get<long long>();
   if (number < minimum || number > maximum) {
-    problems_.add(found->place, fmt::format("{}: {} = {}, wanted {}..{}", where_, key, number,
-                                            minimum, maximum));
+    problems_.add(found->place,
+                  fmt::format("{}: {} = {}, wanted {}..{}", where_, key, number, minimum, maximum));
     return otherwise;
   }
   return number;
