@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "run/grid/identity.hpp"
 #include "run/manifest/described_model.hpp"
