@@ -156,7 +156,8 @@ class Pen:
                       fmt="_", markersize=5, elinewidth=0.9, capsize=self.cap, zorder=1.5)
 
     def draw_guide(self, trace, axes):
-        axes.plot(trace.x, trace.y, color=GRAY, linewidth=0.9 if trace.label == "no error" else 0.6, zorder=0.5, gid=trace.name)
+        width, dash = (0.9, "--") if trace.label == "no error" else (0.6, "-")  # as on the page
+        axes.plot(trace.x, trace.y, color=GRAY, linewidth=width, linestyle=dash, zorder=0.5, gid=trace.name)
         axes.annotate(trace.label, (trace.x[0], trace.y[0]), (3, 3), textcoords="offset points", color=GRAY, fontsize="x-small",
                       va="bottom")
 
