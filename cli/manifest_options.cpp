@@ -173,14 +173,22 @@ FolderPlaces folder_places(const std::filesystem::path& run) {
   return {run / "averages", run / "exports"};
 }
 
-RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context)
+HubEnvironment hub_of(const Context& context, bool fresh) {
+  HubEnvironment out = context.hub();
+  if (fresh) {
+    out.memory.clear();
+  }
+  return out;
+}
+
+RunKnowledge::RunKnowledge(const LoadedRun& run, Context& context, bool fresh)
     : store(context.home(),
             [](const std::string& line) {
               HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
             }),
-      fingerprints(context.home()),
+      fingerprints(context.home(), fresh),
       records(read_run(run.folder)),
       finished(records, store),
-      identities(context.catalog(), fingerprints, context.hub()) {}
+      identities(context.catalog(), fingerprints, hub_of(context, fresh)) {}
 
 }  // namespace quench

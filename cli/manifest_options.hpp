@@ -64,10 +64,14 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
 // The folders where a run writes weights.
 FolderPlaces folder_places(const std::filesystem::path& run);
 
+// The hub's cache; `fresh`: without the memory of which of its files are intact.
+HubEnvironment hub_of(const Context& context, bool fresh);
+
 // The records of this run and of other runs, and the hashes of what they depend on.
 class RunKnowledge {
  public:
-  RunKnowledge(const LoadedRun& run, Context& context);
+  // `fresh`: no hash of a file that an earlier command remembered is believed.
+  RunKnowledge(const LoadedRun& run, Context& context, bool fresh = false);
 
   Store store;
   Fingerprints fingerprints;
