@@ -173,8 +173,16 @@ FolderPlaces folder_places(const std::filesystem::path& run) {
   return {run / "averages", run / "exports"};
 }
 
-RunKnowledge knowledge_of(const LoadedRun& run, Context& context) {
-  return {context.catalog(), context.hub(), context.home(), run.folder};
+HubEnvironment hub_of(const Context& context, bool fresh) {
+  HubEnvironment out = context.hub();
+  if (fresh) {
+    out.memory.clear();
+  }
+  return out;
+}
+
+RunKnowledge knowledge_of(const LoadedRun& run, Context& context, bool fresh) {
+  return {context.catalog(), hub_of(context, fresh), context.home(), run.folder, fresh};
 }
 
 }  // namespace quench

@@ -60,6 +60,10 @@ LoadedRun load_run(const ManifestOptions& options, Context& context, const Resol
 // The folders where a run writes weights.
 FolderPlaces folder_places(const std::filesystem::path& run);
 
-RunKnowledge knowledge_of(const LoadedRun& run, Context& context);
+// The hub's cache; `fresh`: without the memory of which of its files are intact.
+HubEnvironment hub_of(const Context& context, bool fresh);
+
+// `fresh`: no hash of a file that an earlier command remembered is believed.
+RunKnowledge knowledge_of(const LoadedRun& run, Context& context, bool fresh = false);
 
 }  // namespace quench

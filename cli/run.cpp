@@ -144,7 +144,7 @@ int run(const RunOptions& options, Context& context) {
   if (!brings) {  // else each revision is claimed while it is needed
     claim_checkpoints(loaded, context, claim);
   }
-  RunKnowledge knowledge = knowledge_of(loaded, context);
+  RunKnowledge knowledge = knowledge_of(loaded, context, options.fresh);
   Rates rates(context.home());
   const std::vector<Cell> cells =
       survey(loaded.experiments, knowledge.identities, knowledge.finished,
@@ -218,7 +218,7 @@ void add_run(Verb& verb, Context& context) {
   verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
   verb.flag("--fetch", options->fetch,
             "Download what the cache lacks: all of it first, or with `storage` one by one");
-  verb.flag("--fresh", options->fresh, "Compute every cell again");
+  verb.flag("--fresh", options->fresh, "Compute every cell again, from inputs that are hashed again");
   verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
   verb.option("--progress", options->progress, "json: progress as JSON lines on stderr")
       .one_of({"json", "text"});

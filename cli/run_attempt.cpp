@@ -110,7 +110,7 @@ Attempt::Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& 
 
 std::vector<Record> Attempt::run() {
   RunnerOptions runner;
-  runner.hub = context_.hub();
+  runner.hub = hub_of(context_, options_.fresh);
   runner.home = context_.home();
   const std::vector<DeathNote> notes = read_death_notes(run_.folder);
   runner.knowledge = &knowledge_;

@@ -14,6 +14,8 @@
 #include "cli/command.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/verify_inputs.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
@@ -36,12 +38,14 @@ constexpr std::chrono::milliseconds kWriterPause(300);
 struct VerifyOptions {
   std::string run;
   bool read_data = false;
+  bool inputs = false;
   bool json = false;
 };
 
 struct Findings {
   uint64_t checked = 0;
   std::vector<std::string> faults;
+  std::vector<std::string> unchecked;  // what cannot be compared with anything, and why
 };
 
 // Checks the folders of weights that the run wrote, each file against its hash.
@@ -197,9 +201,15 @@ void verify_home(const fs::path& home, bool read_data, Findings& out) {
   out.faults.insert(out.faults.end(), equivalences.damaged().begin(), equivalences.damaged().end());
 }
 
-int verify(const VerifyOptions& options, const Context& context) {
+int verify(const VerifyOptions& options, Context& context) {
   Findings findings;
-  if (options.run.empty()) {
+  if (options.inputs) {
+    if (options.run.empty() || is_hub_spec(options.run)) {
+      throw UsageError(QUENCH_INVALID_ARGUMENT, "--inputs: name the folder of a run");
+    }
+    InputFaults inputs = verify_inputs(folder_with_run(options.run).string(), context);
+    findings = {inputs.checked, std::move(inputs.faults), std::move(inputs.unknown)};
+  } else if (options.run.empty()) {
     verify_home(context.home(), options.read_data, findings);
   } else if (is_hub_spec(options.run)) {
     verify_snapshot(options.run, context, findings);
@@ -207,17 +217,30 @@ int verify(const VerifyOptions& options, const Context& context) {
     verify_run(folder_with_run(options.run).string(), options.read_data, findings);
   }
   if (options.json) {
-    answer({{"checked", findings.checked}, {"faults", findings.faults}});
+    answer({{"checked", findings.checked},
+            {"faults", findings.faults},
+            {"unchecked", findings.unchecked}});
   } else {
     for (const std::string& fault : findings.faults) {
-      fmt::print("{}\n", fault);
+      fmt::print(results(), "{}\n", fault);
     }
-    fmt::print("{} checked, {} do not verify\n", findings.checked, findings.faults.size());
+    for (const std::string& line : findings.unchecked) {
+      fmt::print(results(), "not checked: {}\n", line);
+    }
+    fmt::print(results(), "{} checked, {} do not verify{}\n", findings.checked,
+               findings.faults.size(),
+               findings.unchecked.empty()
+                   ? ""
+                   : fmt::format(", {} cannot be checked", findings.unchecked.size()));
   }
-  return findings.faults.empty()
-             ? kExitOk
-             : incomplete(fmt::format("{} of {} checked do not verify", findings.faults.size(),
-                                      findings.checked));
+  if (!findings.faults.empty()) {
+    return incomplete(
+        fmt::format("{} of {} checked do not verify", findings.faults.size(), findings.checked));
+  }
+  if (findings.checked == 0 && !options.run.empty()) {
+    return incomplete(options.run + ": nothing here could be checked");
+  }
+  return kExitOk;
 }
 
 }  // namespace
@@ -230,6 +253,8 @@ void add_verify(Verb& verb, Context& context) {
   verb.flag("--read-data", options->read_data,
             "Read all data: whole files of the shared store instead of their ends, and of a "
             "run also the weights that it wrote");
+  verb.flag("--inputs", options->inputs,
+            "Hash again what a run's records were measured from, and say what changed since");
   verb.flag("--json", options->json, "Print JSON");
   verb.does([&context, options] { return verify(*options, context); });
 }

@@ -102,7 +102,7 @@ void write_entry(const fs::path& path, const std::string& text) {
 
 }  // namespace
 
-Fingerprints::Fingerprints(fs::path home) : home_(std::move(home)) {}
+Fingerprints::Fingerprints(fs::path home, bool fresh) : home_(std::move(home)), fresh_(fresh) {}
 
 fs::path Fingerprints::file_of(const std::string& name) const {
   return home_ / "fingerprints" / name.substr(0, 2) / (name + ".json");
@@ -134,6 +134,9 @@ std::optional<std::string> Fingerprints::find(const nlohmann::json& what,
   if (!stamp.complete()) {
     return std::nullopt;
   }
+  if (const std::lock_guard lock(mutex_); fresh_ && !own_.contains(stamp.name_)) {
+    return std::nullopt;
+  }
   try {
     const std::string path = file_of(stamp.name_).string();
     const std::string entry = read_sealed_file(path, "fingerprint", kLargestEntry);
@@ -159,6 +162,8 @@ void Fingerprints::remember(const Stamp& before, const std::string& measured) co
   const nlohmann::json entry = {
       {"name", before.name_}, {"what", before.what_}, {"measured", measured}};
   write_entry(file_of(before.name_), seal("fingerprint", canonical_json(entry)) + "\n");
+  const std::lock_guard lock(mutex_);
+  own_.insert(before.name_);
 }
 
 void Fingerprints::remember(const nlohmann::json& what, const std::vector<fs::path>& files,

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <mutex>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,8 +21,9 @@ namespace quench {
 // back.)
 class Fingerprints {
  public:
-  // `home`: QUENCH_HOME. Empty: finds and keeps nothing.
-  explicit Fingerprints(std::filesystem::path home);
+  // `home`: QUENCH_HOME. Empty: finds and keeps nothing. `fresh`: finds only what this object
+  // remembered itself, and so measures everything anew once.
+  explicit Fingerprints(std::filesystem::path home, bool fresh = false);
 
   // Returns the answer remembered for this question if the files are unchanged since; nothing
   // otherwise. Does not throw for missing files: it finds nothing.
@@ -39,6 +42,9 @@ class Fingerprints {
   std::filesystem::path file_of(const std::string& name) const;
 
   std::filesystem::path home_;
+  bool fresh_;
+  mutable std::mutex mutex_;
+  mutable std::set<std::string> own_;  // names of what this object remembered
 };
 
 // The state of the files at one moment.

@@ -5,13 +5,14 @@
 namespace quench {
 
 RunKnowledge::RunKnowledge(Catalog& catalog, const HubEnvironment& hub,
-                           const std::filesystem::path& home, const std::filesystem::path& run)
+                           const std::filesystem::path& home, const std::filesystem::path& run,
+                           bool fresh)
     : folder(std::filesystem::absolute(run).lexically_normal().string()),
       store(home,
             [](const std::string& line) {
               HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
             }),
-      fingerprints(home),
+      fingerprints(home, fresh),
       records(read_run(run)),
       finished(records, store),
       identities(catalog, fingerprints, hub) {}

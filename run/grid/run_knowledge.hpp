@@ -16,9 +16,10 @@ namespace quench {
 
 class RunKnowledge {
  public:
-  // Reads the records in the run's folder. The catalog must outlive this.
+  // Reads the records in the run's folder. The catalog must outlive this. `fresh`: believes no hash
+  // of a file that an earlier command remembered.
   RunKnowledge(Catalog& catalog, const HubEnvironment& hub, const std::filesystem::path& home,
-               const std::filesystem::path& run);
+               const std::filesystem::path& run, bool fresh = false);
 
   const std::string folder;  // of the run, absolute: other runs' records name it
   Store store;
