@@ -334,6 +334,27 @@ TEST_CASE("run: another corpus or block in the same folder is said and told apar
   CHECK(here.run({"run", "m.yaml", "-q", "--out", "runs/own"}).err.empty());
 }
 
+TEST_CASE("run: a report that cannot be written is a failure, and the records stay", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  REQUIRE(here.run({"run", "m.yaml", "-q"}).code == 0);
+  const fs::path page = here.folder() / "runs/m/report.html";
+  if (!fs::exists(page)) {
+    quench::test::skip("no Python with numpy, scipy and matplotlib");
+    return;
+  }
+  fs::remove(page);
+  fs::create_directories(page / "in_its_place");
+  const Outcome got = here.run({"run", "m.yaml", "-q"});
+  CHECK(got.code == 1);
+  CHECK_THAT(got.err, Catch::Contains("no report is written: "));
+  CHECK(quench::test::answer_of(here.run({"run", "m.yaml", "--json"}).out)
+            .at("error")
+            .at("message") == "the report could not be written");
+  fs::remove_all(page);
+  CHECK(here.run({"run", "m.yaml", "-q"}).code == 0);
+}
+
 TEST_CASE("run: a mistake in the report is told before any work", "[cli]") {
   const Workplace here;
   make_models(here);
