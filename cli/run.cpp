@@ -19,6 +19,7 @@
 #include "cli/run_attempt.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "core/base/io/lease.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
@@ -124,6 +125,14 @@ void claim_checkpoints(const LoadedRun& run, const Context& context, HubClaim& c
   claim.set(hub_commits(checkpoints, context));
 }
 
+// What processes that were killed left half-written; exports and averages see to their own.
+void remove_leftovers(const fs::path& folder, const fs::path& home) {
+  for (const fs::path& each :
+       {folder, folder / "claims", folder / "training", home / "training", home / "tokens"}) {
+    remove_ended(each);
+  }
+}
+
 // There are more shares than pieces of work.
 int tell_of_empty_share(const RunOptions& options, const LoadedRun& run) {
   if (options.manifest.json) {
@@ -158,6 +167,7 @@ int run(const RunOptions& options, Context& context) {
   if (!brings) {  // else each revision is claimed while it is needed
     claim_checkpoints(loaded, context, claim);
   }
+  remove_leftovers(loaded.folder, context.home());
   RunKnowledge knowledge(loaded, context);
   Rates rates(context.home());
   const std::vector<Cell> cells =
