@@ -113,5 +113,6 @@ target_link_libraries(mutant_writer PRIVATE quench::host TBB::tbb OpenSSL::Crypt
 add_executable(mutant_tests $<TARGET_OBJECTS:core_store_tests> $<TARGET_OBJECTS:core_checkpoint_tests>
                $<TARGET_OBJECTS:core_arithmetic_tests> $<TARGET_OBJECTS:mutated_objects>)
 target_link_libraries(mutant_tests PRIVATE quench_test_main quench_test_support quench::host ZLIB::ZLIB TBB::tbb OpenSSL::Crypto)
+target_link_options(mutant_writer PRIVATE -Wl,--allow-multiple-definition)
 target_link_options(mutant_tests PRIVATE -Wl,--allow-multiple-definition)
 set_target_properties(mutant_writer mutant_tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests" LINKER_LANGUAGE CXX)
