@@ -71,7 +71,13 @@ std::vector<fs::path> interpreters(const PythonVerb& verb, const Context& contex
     }
     return {fs::absolute(verb.interpreter)};
   }
-  const fs::path usual = usual_interpreter(context.python);  // throws if nothing is usable at all
+  const fs::path usual = [&] {
+    try {
+      return usual_interpreter(context.python);
+    } catch (const Error& nothing) {
+      throw NoInterpreter(nothing.code(), nothing.what());
+    }
+  }();
   std::vector<fs::path> out;
   const auto add = [&](const fs::path& path) {
     if (path.is_absolute() && is_program(path) &&
@@ -127,10 +133,12 @@ fs::path interpreter_for(const PythonVerb& verb, const Context& context) {
   for (size_t i = 1; i < lacks.size(); ++i) {
     others += (i == 1 ? " (nor has " : ", ") + printable(lacks[i].interpreter.string(), 400);
   }
-  fail(QUENCH_FAILED_PRECONDITION, "{} {}{}: {}, or name an interpreter that has it with {}",
-       printable(lacks.front().interpreter.string(), 400), lacks.front().what,
-       others.empty() ? "" : others + ")", lacks.front().remedy,
-       verb.has_python_option ? "--python" : "QUENCH_PYTHON");
+  throw NoInterpreter(
+      QUENCH_FAILED_PRECONDITION,
+      fmt::format("{} {}{}: {}, or name an interpreter that has it with {}",
+                  printable(lacks.front().interpreter.string(), 400), lacks.front().what,
+                  others.empty() ? "" : others + ")", lacks.front().remedy,
+                  verb.has_python_option ? "--python" : "QUENCH_PYTHON"));
 }
 
 Command command_of(const PythonVerb& verb, const Context& context) {

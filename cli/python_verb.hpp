@@ -7,6 +7,7 @@
 
 #include "cli/command.hpp"
 #include "core/base/process/memory_file.hpp"
+#include "core/error.hpp"
 
 namespace quench {
 
@@ -22,13 +23,19 @@ struct PythonVerb {
   bool keeps_environment = false;
 };
 
+// No interpreter that is here can run a verb: one line that says what to type.
+class NoInterpreter : public Error {
+ public:
+  using Error::Error;
+};
+
 // Runs the verb to its end and returns its exit code. It works in this process's folder, prints
 // where this process prints, and gets SIGTERM where this one is told to stop; then Error(CANCELLED)
 // is thrown. `input`, if given, is its standard input.
 //
 // The interpreter is the first that has the packages: the one that QUENCH_PYTHON names, that of the
 // environment at work (VIRTUAL_ENV, CONDA_PREFIX), python3 of PATH, /usr/bin/python3. Throws
-// Error(FAILED_PRECONDITION), one line that says what to type, where none has them.
+// NoInterpreter where none has them.
 int run_python(const PythonVerb& verb, const Context& context, MemoryFile* input = nullptr);
 
 // What the verb prints to its standard output. Throws what run_python throws; if the verb fails,

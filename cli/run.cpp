@@ -18,6 +18,7 @@
 #include "cli/run_attempt.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "core/base/io/lease.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
@@ -55,15 +56,26 @@ void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
   }
 }
 
-// Writes the page and returns what was found. A failure is only a warning, because the records are
-// safe.
-std::string conclude(const fs::path& folder, const Context& context) {
-  try {
-    return written_report(folder, context);
-  } catch (...) {
+// What was found, for people, and whether the page is as it should be.
+struct Conclusion {
+  std::string text;
+  bool written = true;
+};
+
+// Writes the page. Without what draws it a run ends well; the records are safe in any case.
+Conclusion conclude(const fs::path& folder, const Context& context) {
+  const auto tell = [](const Error& error) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "",
-                                 fmt::format("no report is written: {}", current_error().what()));
-    return "";
+                                 fmt::format("no report is written: {}", error.what()));
+  };
+  try {
+    return {written_report(folder, context)};
+  } catch (const NoInterpreter& missing) {
+    tell(missing);
+    return {};
+  } catch (...) {
+    tell(current_error());
+    return {"", false};
   }
 }
 
@@ -110,6 +122,14 @@ void claim_checkpoints(const LoadedRun& run, const Context& context, HubClaim& c
   claim.set(hub_commits(checkpoints, context));
 }
 
+// What processes that were killed left half-written; exports and averages see to their own.
+void remove_leftovers(const fs::path& folder, const fs::path& home) {
+  for (const fs::path& each :
+       {folder, folder / "claims", folder / "training", home / "training", home / "tokens"}) {
+    remove_ended(each);
+  }
+}
+
 // There are more shares than pieces of work.
 int report_empty_share(const RunOptions& options, const LoadedRun& run) {
   if (options.manifest.json) {
@@ -144,6 +164,7 @@ int run(const RunOptions& options, Context& context) {
   if (!brings) {  // else each revision is claimed while it is needed
     claim_checkpoints(loaded, context, claim);
   }
+  remove_leftovers(loaded.folder, context.home());
   RunKnowledge knowledge = knowledge_of(loaded, context, options.fresh);
   Rates rates(context.home());
   const std::vector<Cell> cells =
@@ -178,7 +199,7 @@ int run(const RunOptions& options, Context& context) {
   if (!attempt.kept().empty()) {
     learn_rates(loaded, knowledge, rates, attempt.kept());
   }
-  const std::string conclusion = conclude(loaded.folder, context);
+  const Conclusion conclusion = conclude(loaded.folder, context);
   if (options.manifest.json) {
     answer_run(loaded, with_derived(records), attempt.unwritten());
   } else {
@@ -188,7 +209,7 @@ int run(const RunOptions& options, Context& context) {
     const std::optional<double> seconds = expected.seconds();
     fmt::print(results(), "finished in {}{}\n", duration_text(took.count()),
                seconds ? fmt::format(", estimated {}", duration_text(*seconds)) : "");
-    fmt::print(results(), "{}", conclusion);
+    fmt::print(results(), "{}", conclusion.text);
     if (failures > 0) {
       fmt::print(results(), "{} failed; try them again with: {} --retry failed\n", failures,
                  context.command_line());
@@ -198,11 +219,14 @@ int run(const RunOptions& options, Context& context) {
                  attempt.unwritten().size(), context.command_line());
     }
   }
-  return failures > 0 ? incomplete(fmt::format("{} of {} records failed", failures, records.size()))
-         : attempt.unwritten().empty()
-             ? kExitOk
-             : incomplete(fmt::format("{} folders of weights could not be written",
-                                      attempt.unwritten().size()));
+  if (failures > 0) {
+    return incomplete(fmt::format("{} of {} records failed", failures, records.size()));
+  }
+  if (!attempt.unwritten().empty()) {
+    return incomplete(
+        fmt::format("{} folders of weights could not be written", attempt.unwritten().size()));
+  }
+  return conclusion.written ? kExitOk : incomplete("the report could not be written");
 }
 
 }  // namespace

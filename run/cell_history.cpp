@@ -1,10 +1,7 @@
 #include "run/cell_history.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <fstream>
-#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
@@ -12,14 +9,13 @@
 #include "core/store/attempt_name.hpp"
 #include "core/store/run_folder.hpp"
 #include "run/grid/evaluation_parts.hpp"
+#include "run/late_listing.hpp"
 
 namespace quench {
 
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr std::chrono::seconds kLatestListing{60};  // of a network file system's folder
 
 // Names and sizes of the record files: they change when something is written.
 std::string look_of(const fs::path& folder) {
@@ -29,23 +25,6 @@ std::string look_of(const fs::path& folder) {
     out += fmt::format("{} {}\n", name.path.filename().string(), fs::file_size(name.path, gone));
   }
   return out;
-}
-
-// A file that can be opened by its name exists; its folder's listing may be older.
-void wait_until_listed(const fs::path& folder, const std::vector<ClaimOwner>& earlier) {
-  const auto start = std::chrono::steady_clock::now();
-  for (const ClaimOwner& owner : earlier) {
-    const fs::path file = folder / fmt::format("records-{}-{}.jsonl", owner.job, owner.attempt);
-    const auto listed = [&] {
-      const std::vector<AttemptName> names = find_attempts(folder, "records", ".jsonl");
-      return std::any_of(names.begin(), names.end(),
-                         [&](const AttemptName& name) { return name.path == file; });
-    };
-    while (std::ifstream(file).good() && !listed() &&
-           std::chrono::steady_clock::now() - start < kLatestListing) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-  }
 }
 
 CellState state_in(const RunKnowledge& known, const std::string& key, const Experiment& experiment,
@@ -84,7 +63,11 @@ void CellHistory::renew(const std::vector<ClaimOwner>& earlier) {
   if (known_ == nullptr) {
     return;
   }
-  wait_until_listed(known_->folder, earlier);
+  std::vector<std::string> files;
+  for (const ClaimOwner& owner : earlier) {
+    files.push_back(fmt::format("records-{}-{}.jsonl", owner.job, owner.attempt));
+  }
+  wait_until_listed(known_->folder, files);
   // Sizes may be old where listings are, so they decide only while nothing depends on it.
   if (std::string now = look_of(known_->folder); now != seen_ || !earlier.empty()) {
     seen_ = std::move(now);

@@ -14,6 +14,7 @@
 #include "core/plugin/host_services.hpp"
 #include "run/check_experiment.hpp"
 #include "run/check_text.hpp"
+#include "run/late_listing.hpp"
 #include "run/run_state.hpp"
 #include "run/train_job.hpp"
 #include "run/weights_run.hpp"
@@ -92,6 +93,9 @@ bool train_first(RunState& run, Job& job) {
     throw job.untrained->begin()->second;
   }
   for (const CheckpointCell& cell : experiment.checkpoints) {
+    // Another machine may have trained it just now.
+    wait_until_listed(cell.location,
+                      {"config.json", "model.safetensors", "tokenizer.json", "tokenizer.model"});
     run.history.forget_if_changed(cell);
   }
   return true;

@@ -72,10 +72,11 @@ std::string TrainedStates::fault(const fs::path& folder, Depth depth) const {
     return fault;
   }
   const fs::path note = folder / kNoteFile;
-  if (depth == Depth::kSizes) {
-    return fs::is_regular_file(note, error) ? "" : note.string() + ": does not exist";
-  }
   try {
+    if (depth == Depth::kSizes) {
+      const File there(note);  // by its name, which another machine may have given it just now
+      return "";
+    }
     read_sealed_file(note.string(), kNoteSeal, kMaxNoteBytes);
     return "";
   } catch (const Error& failure) {

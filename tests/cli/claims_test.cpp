@@ -132,6 +132,26 @@ bool wait_for_claim(const Workplace& here) {
   return false;
 }
 
+void need_training() {
+  quench::test::need_plugin("models/gpt_neox");
+  quench::test::need_plugin("optimizers/sgd");
+}
+
+// A manifest that trains two checkpoints.
+void write_training(const Workplace& here) {
+  here.folder().write(
+      "m.yaml",
+      "name: m\n"
+      "checkpoints: {model: train}\n"
+      "train: {model: {model_type: gpt_neox, hidden_size: 32, intermediate_size: 64, "
+      "num_hidden_layers: 1, num_attention_heads: 2, vocab_size: 256, "
+      "max_position_embeddings: 64, rotary_pct: 0.5, use_parallel_residual: true, hidden_act: "
+      "gelu}, corpus: v, tokenizer: bytes, optimizer: sgd, lr: {schedule: constant, peak: 0.001}, "
+      "batch: 4, length: 16, steps: 10, every: 5}\n"
+      "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+      "corpora: {v: {text: {path: t.txt}}}\n");
+}
+
 }  // namespace
 
 TEST_CASE("claims: processes that start together compute every cell once", "[cli][claims]") {
@@ -244,20 +264,9 @@ TEST_CASE("claims: one who waits for another says so", "[cli][claims]") {
 }
 
 TEST_CASE("claims: what one training makes is trained by one process", "[cli][claims]") {
-  quench::test::need_plugin("models/gpt_neox");
-  quench::test::need_plugin("optimizers/sgd");
+  need_training();
   const Workplace here;
-  here.folder().write(
-      "m.yaml",
-      "name: m\n"
-      "checkpoints: {model: train}\n"
-      "train: {model: {model_type: gpt_neox, hidden_size: 32, intermediate_size: 64, "
-      "num_hidden_layers: 1, num_attention_heads: 2, vocab_size: 256, "
-      "max_position_embeddings: 64, rotary_pct: 0.5, use_parallel_residual: true, hidden_act: "
-      "gelu}, corpus: v, tokenizer: bytes, optimizer: sgd, lr: {schedule: constant, peak: 0.001}, "
-      "batch: 4, length: 16, steps: 10, every: 5}\n"
-      "metrics: [validation_loss: {corpus: v, block: 16}]\n"
-      "corpora: {v: {text: {path: t.txt}}}\n");
+  write_training(here);
   std::vector<ChildProcess> all;
   for (int i = 0; i < 3; ++i) {
     all.push_back(start(here, i, {"--progress", "json"}));
@@ -271,4 +280,30 @@ TEST_CASE("claims: what one training makes is trained by one process", "[cli][cl
   CHECK(trained == 1);
   const std::map<std::string, int> once = {{"step5 float", 1}, {"step10 float", 1}};
   CHECK(computed(here) == once);
+}
+
+TEST_CASE("claims: two machines that see names late train once, and compute every cell once",
+          "[cli][claims]") {
+  need_training();
+  const Workplace here;
+  write_training(here);
+  std::vector<ChildProcess> all;
+  for (int i = 0; i < 4; ++i) {
+    all.push_back(start(
+        here, i, {"--progress", "json"},
+        {"LD_PRELOAD=" + (quench::test::binary_dir() / "tests/libquench_late_names.so").string(),
+         "QUENCH_LATE_UNDER=" + here.folder().path().string(), "QUENCH_LATE_MS=2000"}));
+  }
+  int trained = 0;
+  for (int i = 0; i < 4; ++i) {
+    CAPTURE(i, said_by(here, i));
+    CHECK(all[i].wait().code() == 0);
+    trained += said_by(here, i).find("\"cell\":\"training\"") != std::string::npos ? 1 : 0;
+  }
+  CHECK(trained == 1);
+  const std::map<std::string, int> once = {{"step5 float", 1}, {"step10 float", 1}};
+  CHECK(computed(here) == once);
+  for (const auto& entry : fs::directory_iterator(here.folder() / "home/training")) {
+    CHECK_THAT(entry.path().filename().string(), !Catch::Matchers::EndsWith(".dropped"));
+  }
 }

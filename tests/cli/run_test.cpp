@@ -5,14 +5,17 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <sstream>
 
+#include "core/base/io/lease.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
+#include "core/base/process/child_process.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/skip.hpp"
@@ -332,6 +335,54 @@ TEST_CASE("run: another corpus or block in the same folder is said and told apar
   CHECK_THAT(here.run({"status", "runs/m"}).out,
              Catch::Contains("records  5 done (3 of another text), 0 failed"));
   CHECK(here.run({"run", "m.yaml", "-q", "--out", "runs/own"}).err.empty());
+}
+
+TEST_CASE("run: what a killed process left half-written goes with the next start", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  REQUIRE(here.run({"run", "m.yaml", "-q"}).code == 0);
+  const std::vector<fs::path> places = {"runs/m/report.html", "runs/m/claims/a.0.claim",
+                                        "home/training/ab"};
+  fs::create_directories(here.folder() / "home/training");
+  quench::ChildProcess::start_copy([&] {
+    for (const fs::path& place : places) {
+      std::ofstream(quench::temporary_beside(here.folder() / place, ".tmp")) << "half";
+    }
+    return ::raise(SIGKILL);
+  }).wait();
+  const auto left = [&] {
+    size_t count = 0;
+    for (const fs::path& place : places) {
+      for (const auto& entry : fs::directory_iterator((here.folder() / place).parent_path())) {
+        count += entry.path().extension() == ".tmp" ? 1 : 0;
+      }
+    }
+    return count;
+  };
+  REQUIRE(left() == places.size());
+  CHECK(here.run({"run", "m.yaml", "-q"}).code == 0);
+  CHECK(left() == 0);
+}
+
+TEST_CASE("run: a report that cannot be written is a failure, and the records stay", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  REQUIRE(here.run({"run", "m.yaml", "-q"}).code == 0);
+  const fs::path page = here.folder() / "runs/m/report.html";
+  if (!fs::exists(page)) {
+    quench::test::skip("no Python with numpy, scipy and matplotlib");
+    return;
+  }
+  fs::remove(page);
+  fs::create_directories(page / "in_its_place");
+  const Outcome got = here.run({"run", "m.yaml", "-q"});
+  CHECK(got.code == 1);
+  CHECK_THAT(got.err, Catch::Contains("no report is written: "));
+  CHECK(quench::test::answer_of(here.run({"run", "m.yaml", "--json"}).out)
+            .at("error")
+            .at("message") == "the report could not be written");
+  fs::remove_all(page);
+  CHECK(here.run({"run", "m.yaml", "-q"}).code == 0);
 }
 
 TEST_CASE("run: a mistake in the report is told before any work", "[cli]") {

@@ -17,7 +17,8 @@ constexpr int kToWrite = O_WRONLY | O_CREAT | O_TRUNC;
 std::vector<std::string> variables_of(const Environment& environment,
                                       const std::filesystem::path& home) {
   Environment all = {{"PATH", "/usr/bin:/bin"}, {"HOME", home.string()}};
-  for (const char* name : {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "QUENCH_ISA"}) {
+  for (const char* name :
+       {"ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "QUENCH_ISA", "QUENCH_MUTANT"}) {
     if (const char* value = std::getenv(name)) {
       all[name] = value;
     }

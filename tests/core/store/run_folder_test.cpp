@@ -1,11 +1,13 @@
 #include "core/store/run_folder.hpp"
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <functional>
 #include <set>
 
 #include "core/base/process/child_process.hpp"
 #include "core/store/record_file.hpp"
 #include "core/store/record_schema.hpp"
+#include "core/store/run_scan.hpp"
 #include "core/store/sealed_line.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/temporary.hpp"
@@ -197,6 +199,33 @@ TEST_CASE("run folder: a line whose values have other types is reported", "[stor
   CHECK(run.records.empty());
   REQUIRE(run.damaged.size() == 1);
   CHECK_THAT(run.damaged[0].reason, Catch::EndsWith(":1: value is \"three\""));
+}
+
+TEST_CASE("run folder: a sealed line whose objects are none, or have no names, is reported",
+          "[store]") {
+  const std::vector<std::function<void(Record&)>> changes = {[](Record& r) { r.quantizer = {1}; },
+                                                             [](Record& r) {
+                                                               r.quantizer = {{"id", "q"}};
+                                                             },
+                                                             [](Record& r) { r.checkpoint = "m"; },
+                                                             [](Record& r) {
+                                                               r.checkpoint = {{"model", 7}};
+                                                             },
+                                                             [](Record& r) {
+                                                               r.averaging = {{"label", 7}};
+                                                             },
+                                                             [](Record& r) { r.draw = "0"; }};
+  for (const auto& change : changes) {
+    const TemporaryDir folder;
+    Record record = sample_record(1, "q4");
+    change(record);
+    quench::RecordFile file(folder.path(), "0");
+    file.append(record);
+    file.close();
+    const quench::RunScan scan = quench::scan_run(folder.path());
+    CHECK(scan.counted.empty());
+    CHECK(scan.damaged.size() == 1);
+  }
 }
 
 TEST_CASE("run folder: an incomplete group does not count", "[store]") {
