@@ -18,6 +18,7 @@
 #include "core/plugin/wire/copy.hpp"
 #include "core/plugin/wire/crossing.hpp"
 #include "core/plugin/worker/scratch_folder.hpp"
+#include "core/plugin/worker_start.hpp"
 
 namespace quench {
 
@@ -125,18 +126,16 @@ class ApartPlugins::Module {
     quench_item item{};
   };
 
-  // The program that serves the file.
-  WorkerCommand command() const {
-    if (description_.interpreter.empty()) {
-      return {{options_.self.string(), "__worker"},
-              worker_environment(scratch_.path()),
-              fs::current_path()};
+  // Besides its own folder.
+  std::vector<fs::path> readable() const {
+    std::vector<fs::path> out;
+    if (reads_paths(description_)) {
+      out.emplace_back("/");
     }
-    // `-m` would look for modules in the working folder first.
-    return {{description_.interpreter.string(), "-c",
-             "import sys; del sys.path[0]; from quench.worker import main; main()"},
-            python_environment(options_.python, worker_environment(scratch_.path())),
-            fs::current_path()};
+    for (const LinkedLibrary& link : description_.links) {
+      out.push_back(link.path.parent_path());
+    }
+    return out;
   }
 
   std::shared_ptr<WorkerPeer> start() {
@@ -150,36 +149,18 @@ class ApartPlugins::Module {
     }
     HostServices& services = HostServices::instance();
     json box;
-    if (options_.sandbox && !description_.interpreter.empty()) {
-      // What a file imports is not known before: it reads all, and writes and reaches nothing.
-      box = {{"library", interpreter_sandbox(options_.self).string()},
-             {"readable", json::array({"/"})},
-             {"writable", json::array({scratch_.path().string()})}};
-    } else if (options_.sandbox) {
-      box = {{"readable", json::array({library.parent_path().string(),
-                                       options_.self.parent_path().parent_path().string()})},
-             {"writable", json::array({scratch_.path().string()})}};
-      if (reads_paths(description_)) {
-        box["readable"] = json::array({"/"});
-      }
-      for (const LinkedLibrary& link : description_.links) {
-        box["readable"].push_back(link.path.parent_path().string());
-      }
+    if (options_.sandbox) {
+      box = worker_sandbox(library, description_.interpreter, options_.self, readable());
+      box["writable"].push_back(scratch_.path().string());
     }
     prepare_libraries();
     WorkerSetup setup;
-    setup.command = command();
+    setup.command = worker_command(options_.self, description_.interpreter, options_.python,
+                                   worker_environment(scratch_.path()));
     setup.command.on_line = [module = description_.module_id](std::string_view line) {
       HostServices::instance().log(QUENCH_LOG_DEBUG, module, fmt::format("printed: {}", line));
     };
-    setup.hello = {{"format", 1},
-                   {"abi", fmt::format("{}.{}", QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR)},
-                   {"description", wire::kDescriptionHash},
-                   {"module", library.string()},
-                   {"seed", services.seed()},
-                   {"threads", services.threads()},
-                   {"instructions", static_cast<int32_t>(services.instructions())},
-                   {"sandbox", box}};
+    setup.hello = worker_hello(library, box);
     setup.label = plugin_label(description_);
     setup.host = services.host_for(description_.module_id);
     setup.cancelled = [&services] { return services.cancel_flag().load(); };
