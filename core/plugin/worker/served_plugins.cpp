@@ -1,4 +1,4 @@
-#include "core/plugin/worker/apart_plugins.hpp"
+#include "core/plugin/worker/served_plugins.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -66,9 +66,9 @@ void require_links(const PluginDescription& description, const json& mapped) {
 
 }  // namespace
 
-class ApartPlugins::Module {
+class ServedPlugins::Module {
  public:
-  Module(ApartPlugins& of, const PluginDescription& description)
+  Module(ServedPlugins& of, const PluginDescription& description)
       : of_(of), options_(of.options_), description_(description) {}
   // The worker, started where there is none.
   std::shared_ptr<WorkerPeer> peer() {
@@ -232,8 +232,8 @@ class ApartPlugins::Module {
     fail(QUENCH_DATA_LOSS, "{}: its process does not offer it", plugin_label(description));
   }
 
-  ApartPlugins& of_;
-  const ApartOptions& options_;
+  ServedPlugins& of_;
+  const WorkerOptions& options_;
   const PluginDescription description_;
   const ScratchFolder scratch_;
   std::recursive_mutex mutex_;
@@ -243,14 +243,14 @@ class ApartPlugins::Module {
   std::map<std::string, std::unique_ptr<Item>> items_;
 };
 
-ApartPlugins::ApartPlugins(ApartOptions options) : options_(std::move(options)) {
+ServedPlugins::ServedPlugins(WorkerOptions options) : options_(std::move(options)) {
   wire::set_copy(copy_on_all_threads);
   wire::set_device_copy(copy_on_device);
 }
 
-ApartPlugins::~ApartPlugins() = default;
+ServedPlugins::~ServedPlugins() = default;
 
-ApartPlugins::Module& ApartPlugins::module_of(const PluginDescription& description) {
+ServedPlugins::Module& ServedPlugins::module_of(const PluginDescription& description) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Module>& module = modules_[description.library];
   if (module == nullptr) {
@@ -259,7 +259,7 @@ ApartPlugins::Module& ApartPlugins::module_of(const PluginDescription& descripti
   return *module;
 }
 
-const quench_item& ApartPlugins::load(const PluginDescription& description) {
+const quench_item& ServedPlugins::load(const PluginDescription& description) {
   try {
     return module_of(description).item(description);
   } catch (const Error& failure) {
@@ -271,16 +271,16 @@ const quench_item& ApartPlugins::load(const PluginDescription& description) {
   }
 }
 
-uint64_t ApartPlugins::starts(const PluginDescription& description) {
+uint64_t ServedPlugins::starts(const PluginDescription& description) {
   return module_of(description).starts();
 }
 
-json ApartPlugins::processes() const {
+json ServedPlugins::processes() const {
   const std::lock_guard lock(mutex_);
   return processes_;
 }
 
-void ApartPlugins::note(json process) {
+void ServedPlugins::note(json process) {
   const std::lock_guard lock(mutex_);
   if (std::find(processes_.begin(), processes_.end(), process) == processes_.end()) {
     processes_.push_back(std::move(process));  // one that was started again is the same
