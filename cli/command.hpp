@@ -15,7 +15,7 @@
 #include "core/hub/environment.hpp"
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/search_path.hpp"
-#include "core/plugin/worker/apart_plugins.hpp"
+#include "core/plugin/worker/served_plugins.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/home.hpp"
 
@@ -98,13 +98,13 @@ struct Context {
   LogLevels log_levels(bool prints_json = false) const;
   // Sets the host's thread budget; the catalog passes it to OpenMP when it loads a plugin.
   void apply_threads() const;
-  // What plugins' own processes were, for the run's folder (ApartPlugins::processes).
+  // What plugins' own processes were, for the run's folder (ServedPlugins::processes).
   nlohmann::json processes() const;
   // The command line in shell syntax, without --retry and --fresh.
   std::string command_line() const;
 
  private:
-  std::unique_ptr<ApartPlugins> apart_;  // outlives every catalog
+  std::unique_ptr<ServedPlugins> served_;  // outlives every catalog
   std::unique_ptr<Catalog> catalog_;
   std::optional<Equivalences> equivalences_;
   mutable std::optional<std::filesystem::path> home_;

@@ -40,22 +40,22 @@ Catalog& Context::catalog() {
       return equivalences().canonical_code(code);
     };
     options.sandbox = sandbox == "off" ? Sandbox::kOff : Sandbox::kStrict;
-    if (!apart_) {
-      ApartOptions apart;
-      apart.self = executable;
-      apart.python = python;
-      apart.sandbox = options.sandbox == Sandbox::kStrict;
-      apart.debug.insert(debug_worker.begin(), debug_worker.end());
-      apart.limits.silence_seconds = worker_silence;
-      apart.limits.call_seconds = worker_time;
-      apart.limits.memory_bytes = worker_memory;
-      apart_ = std::make_unique<ApartPlugins>(std::move(apart));
+    if (!served_) {
+      WorkerOptions workers;
+      workers.self = executable;
+      workers.python = python;
+      workers.sandbox = options.sandbox == Sandbox::kStrict;
+      workers.debug.insert(debug_worker.begin(), debug_worker.end());
+      workers.limits.silence_seconds = worker_silence;
+      workers.limits.call_seconds = worker_time;
+      workers.limits.memory_bytes = worker_memory;
+      served_ = std::make_unique<ServedPlugins>(std::move(workers));
     }
     options.starts_apart = [this](const PluginDescription& description) {
-      return apart_->starts(description);
+      return served_->starts(description);
     };
     options.load_apart = [this](const PluginDescription& description) -> const quench_item& {
-      return apart_->load(description);
+      return served_->load(description);
     };
     auto found = std::make_unique<Catalog>(std::move(options));
     for (const std::string& plugin : in_process) {
@@ -70,7 +70,7 @@ Catalog& Context::catalog() {
 }
 
 nlohmann::json Context::processes() const {
-  return apart_ ? apart_->processes() : nlohmann::json::array();
+  return served_ ? served_->processes() : nlohmann::json::array();
 }
 
 Equivalences& Context::equivalences() {

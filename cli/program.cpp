@@ -18,7 +18,6 @@
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/instruction_set.hpp"
-#include "core/plugin/probe.hpp"
 #include "core/plugin/process_end.hpp"
 #include "core/plugin/shipped_descriptions.hpp"
 #include "core/plugin/worker/worker_main.hpp"
@@ -245,9 +244,6 @@ int run(int argc, char** argv) {
 int quench::program_main(int argc, char** argv) {
   quench::guard_standard_streams();
   quench::tune_allocators();
-  if (argc > 1 && std::strcmp(argv[1], "__probe") == 0) {
-    return quench::probe_main({argv + 2, argv + argc});
-  }
   if (argc == 2 && std::strcmp(argv[1], "__describe") == 0) {
     return quench::describe_main();
   }

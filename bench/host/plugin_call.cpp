@@ -11,7 +11,7 @@
 
 #include "core/plugin/catalog.hpp"
 #include "core/plugin/model_handle.hpp"
-#include "core/plugin/worker/apart_plugins.hpp"
+#include "core/plugin/worker/served_plugins.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/memory_source.hpp"
 
@@ -49,8 +49,8 @@ class OpenModel {
   const quench::ModelHandle& handle() const { return *model_; }
 
  private:
-  static quench::ApartOptions apart_options() {
-    quench::ApartOptions options;
+  static quench::WorkerOptions apart_options() {
+    quench::WorkerOptions options;
     options.self = QUENCH_BINARY_DIR "/bin/quench";
     return options;
   }
@@ -90,7 +90,7 @@ class OpenModel {
     add(name + ".bias", {shape[0]});
   }
 
-  quench::ApartPlugins apart_;
+  quench::ServedPlugins apart_;
   quench::Catalog catalog_;
   quench::test::MemorySource source_;
   std::optional<quench::ModelHandle> model_;

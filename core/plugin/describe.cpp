@@ -1,7 +1,6 @@
 #include "core/plugin/describe.hpp"
 
 #include <algorithm>
-#include <cfenv>
 #include <clocale>
 #include <csignal>
 #include <system_error>
@@ -11,15 +10,13 @@
 #include "core/error.hpp"
 #include "core/plugin/description.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/floating_state.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/links.hpp"
 #include "core/plugin/module_reader.hpp"
 #include "core/plugin/table_call.hpp"
 #include "core/plugin/trial.hpp"
-#if defined(__x86_64__)
-#include <xmmintrin.h>
-#endif
 
 namespace quench {
 
@@ -32,8 +29,7 @@ namespace {
 struct ProcessState {
   std::string locale;
   std::string folder;
-  int rounding = 0;
-  unsigned control = 0;  // MXCSR without its sticky flags: rounding, denormals, masks
+  FloatingState floating = FloatingState::now();
   std::vector<void (*)(int)> handlers;
 
   static ProcessState now() {
@@ -42,10 +38,6 @@ struct ProcessState {
     state.locale = locale == nullptr ? "" : locale;
     std::error_code error;
     state.folder = fs::current_path(error).string();
-    state.rounding = std::fegetround();
-#if defined(__x86_64__)
-    state.control = _mm_getcsr() & ~0x3Fu;
-#endif
     for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGUSR1, SIGABRT}) {
       struct sigaction action {};
       sigaction(signal, nullptr, &action);
@@ -62,7 +54,7 @@ struct ProcessState {
     if (folder != later.folder) {
       return "the working directory";
     }
-    if (rounding != later.rounding || control != later.control) {
+    if (floating != later.floating) {
       return "the floating-point environment";
     }
     return handlers != later.handlers ? "the signal handlers" : "";
@@ -95,7 +87,7 @@ void check_manners(const ProcessState& before, size_t threads, json& findings) {
 std::vector<LinkedLibrary> links_of(const fs::path& library,
                                     const std::vector<LinkedLibrary>& before) {
   const std::vector<LinkedLibrary> now = loaded_libraries();
-  std::vector<LinkedLibrary> links = needed_libraries(library, now);
+  std::vector<LinkedLibrary> links = needed_libraries(library);
   for (const LinkedLibrary& link : now) {
     const auto is_it = [&](const LinkedLibrary& other) { return other.path == link.path; };
     if (link.path != library && std::none_of(before.begin(), before.end(), is_it) &&

@@ -66,8 +66,11 @@ class Reader {
     for (uint64_t done = 0; done < bytes;) {
       const ssize_t got = pread(descriptor_, static_cast<char*>(to) + done, bytes - done,
                                 static_cast<off_t>(offset + done));
-      if (got <= 0) {
-        corrupt("it cannot be read");
+      if (got < 0) {
+        fail(QUENCH_UNAVAILABLE, "cannot be read: {}", std::strerror(errno));
+      }
+      if (got == 0) {
+        corrupt("it was cut while it was read");
       }
       done += static_cast<uint64_t>(got);
     }

@@ -1,8 +1,11 @@
 #include "core/plugin/foreign_code.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <sstream>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/plugin/elf_file.hpp"
@@ -92,6 +95,19 @@ std::vector<std::string> foreign_environment() {
 
 std::vector<std::string> probe_environment() {
   return variables(true);
+}
+
+std::vector<fs::path> loader_folders() {
+  std::vector<fs::path> out;
+  const char* said = std::getenv("LD_LIBRARY_PATH");
+  std::istringstream folders(said == nullptr ? "" : said);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    std::error_code error;
+    if (fs::path found = fs::canonical(folder, error); !error) {
+      out.push_back(std::move(found));
+    }
+  }
+  return out;
 }
 
 fs::path interpreter_sandbox(const fs::path& executable) {

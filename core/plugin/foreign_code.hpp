@@ -21,6 +21,9 @@ std::vector<std::string> foreign_environment();
 // this process later and must find the same there.
 std::vector<std::string> probe_environment();
 
+// Where LD_LIBRARY_PATH leads: what is there comes before all that a library says itself.
+std::vector<std::filesystem::path> loader_folders();
+
 // The library by which an interpreter confines itself: python/quench/confine.py.
 std::filesystem::path interpreter_sandbox(const std::filesystem::path& executable);
 

@@ -29,7 +29,7 @@ void LibraryProbes::look_up(const fs::path& library) {
     if (confined && !interpreter.empty()) {
       require_confinable(interpreter, library, options_.python);
     }
-    const bool same_links = entry != nullptr && cache_.links().are_current(entry->links) &&
+    const bool same_links = entry != nullptr && cache_.is_current(*entry) &&
                             entry->interpreter == interpreter && entry->confined == confined;
     if (same_links && entry->stamp == File(library).identity()) {
       return;
@@ -90,9 +90,9 @@ void LibraryProbes::keep(const fs::path& library, const FileHash& hash, ProbeRes
   if (!hash.interpreter.empty()) {  // another version may make more of a rejected file
     result.watched.push_back({"python", hash.interpreter, ""});
   }
-  LinkTable::Rows links = cache_.links().rows_of(result.watched);
+  std::vector<WatchedLibrary> links = cache_.watch(result.watched);
   if (!result.items.empty() && links.empty()) {  // the items of a library have the same
-    links = cache_.links().rows_of(result.items.front().links);
+    links = cache_.watch(result.items.front().links);
   }
   nlohmann::json code = code_of(hash, result);
   cache_.store(library, {hash.stamp, hash.sha256, std::move(code), std::move(links),
@@ -128,7 +128,11 @@ LibraryProbes::FileHash LibraryProbes::hash_file(const fs::path& path) {
   FileHash out = {sha256_of(file), "", file.identity(), {}};
   try {
     out.build_id = read_elf(path).build_id;
-  } catch (const Error&) {  // no library: probing says what is wrong with it
+  } catch (const Error& failure) {
+    if (failure.code() != QUENCH_INVALID_ARGUMENT && failure.code() != QUENCH_DATA_LOSS) {
+      throw;  // what may pass would give the library another identity
+    }
+    // No library: probing says what is wrong with it.
   }
   return out;
 }

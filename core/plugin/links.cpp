@@ -43,18 +43,27 @@ std::string build_id_in(const char* at, size_t bytes, size_t alignment) {
   return "";
 }
 
-// The name that a library gives itself, or "".
-std::string soname_in(const ElfW(Dyn) * entry, ElfW(Addr) base) {
-  std::optional<size_t> name;
-  ElfW(Addr) strings = 0;
-  for (; entry->d_tag != DT_NULL; ++entry) {
-    if (entry->d_tag == DT_SONAME) {
-      name = entry->d_un.d_val;
-    } else if (entry->d_tag == DT_STRTAB) {  // the linker has added the base, or has not
-      strings = entry->d_un.d_ptr < base ? base + entry->d_un.d_ptr : entry->d_un.d_ptr;
+struct Loaded {
+  LinkedLibrary library;
+  std::vector<std::string> needed;  // names of others
+};
+
+// What a library calls itself and those that it needs.
+void read_names(const ElfW(Dyn) * entries, ElfW(Addr) base, Loaded& out) {
+  const char* strings = nullptr;
+  for (const ElfW(Dyn)* entry = entries; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) {  // the linker has added the base, or has not
+      const ElfW(Addr) at = entry->d_un.d_ptr;
+      strings = reinterpret_cast<const char*>(at < base ? base + at : at);
     }
   }
-  return name ? reinterpret_cast<const char*>(strings) + *name : "";
+  for (const ElfW(Dyn)* entry = entries; entry->d_tag != DT_NULL && strings != nullptr; ++entry) {
+    if (entry->d_tag == DT_SONAME) {
+      out.library.soname = strings + entry->d_un.d_val;
+    } else if (entry->d_tag == DT_NEEDED) {
+      out.needed.emplace_back(strings + entry->d_un.d_val);
+    }
+  }
 }
 
 // Reads what lies in memory, so whatever has become of the file.
@@ -65,21 +74,28 @@ int collect_library(dl_phdr_info* info, size_t, void* libraries) {
   }
   std::error_code error;  // plugins of each kind reach libtorch by another path
   const fs::path real = fs::canonical(info->dlpi_name, error);
-  LinkedLibrary library{"", error ? fs::path(info->dlpi_name) : real, ""};
+  Loaded loaded{{"", error ? fs::path(info->dlpi_name) : real, ""}, {}};
+  LinkedLibrary& library = loaded.library;
   for (size_t i = 0; i < info->dlpi_phnum; ++i) {
     const ElfW(Phdr)& segment = info->dlpi_phdr[i];
     const char* at = reinterpret_cast<const char*>(info->dlpi_addr + segment.p_vaddr);
     if (segment.p_type == PT_NOTE && library.build_id.empty()) {
       library.build_id = build_id_in(at, segment.p_memsz, segment.p_align);
     } else if (segment.p_type == PT_DYNAMIC) {
-      library.soname = soname_in(reinterpret_cast<const ElfW(Dyn)*>(at), info->dlpi_addr);
+      read_names(reinterpret_cast<const ElfW(Dyn)*>(at), info->dlpi_addr, loaded);
     }
   }
   if (library.soname.empty()) {
     library.soname = library.path.filename().string();
   }
-  static_cast<std::vector<LinkedLibrary>*>(libraries)->push_back(std::move(library));
+  static_cast<std::vector<Loaded>*>(libraries)->push_back(std::move(loaded));
   return 0;
+}
+
+std::vector<Loaded> all_loaded() {
+  std::vector<Loaded> libraries;
+  dl_iterate_phdr(collect_library, &libraries);
+  return libraries;
 }
 
 // Expands an `entry` of a RUNPATH of a library in `origin`; "" if it uses an unknown variable.
@@ -136,25 +152,28 @@ struct Pending {
 
 std::vector<LinkedLibrary> loaded_libraries() {
   std::vector<LinkedLibrary> libraries;
-  dl_iterate_phdr(collect_library, &libraries);
+  for (Loaded& loaded : all_loaded()) {
+    libraries.push_back(std::move(loaded.library));
+  }
   return libraries;
 }
 
-std::vector<LinkedLibrary> needed_libraries(const fs::path& library,
-                                            const std::vector<LinkedLibrary>& loaded) {
-  std::map<std::string, const LinkedLibrary*> by_soname;
-  for (const LinkedLibrary& one : loaded) {
-    by_soname.emplace(one.soname, &one);
+std::vector<LinkedLibrary> needed_libraries(const fs::path& library) {
+  const std::vector<Loaded> loaded = all_loaded();
+  std::map<std::string, const Loaded*> by_soname;
+  std::deque<const Loaded*> pending;
+  for (const Loaded& one : loaded) {
+    by_soname.emplace(one.library.soname, &one);
+    if (one.library.path == library) {
+      pending.push_back(&one);
+    }
   }
   std::vector<LinkedLibrary> found;
-  std::deque<fs::path> pending{library};
-  while (!pending.empty()) {
-    const ElfFile elf = read_elf(pending.front());
-    pending.pop_front();
-    for (const std::string& needed : elf.needed) {
+  for (; !pending.empty(); pending.pop_front()) {
+    for (const std::string& needed : pending.front()->needed) {
       if (const auto entry = by_soname.extract(needed); !entry.empty()) {
-        found.push_back(*entry.mapped());
-        pending.push_back(entry.mapped()->path);
+        found.push_back(entry.mapped()->library);
+        pending.push_back(entry.mapped());
       }
     }
   }

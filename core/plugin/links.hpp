@@ -15,9 +15,8 @@ namespace quench {
 // The shared libraries that this process has loaded, without the program itself.
 std::vector<LinkedLibrary> loaded_libraries();
 
-// Those of `loaded` that `library` needs by name, and what they need.
-std::vector<LinkedLibrary> needed_libraries(const std::filesystem::path& library,
-                                            const std::vector<LinkedLibrary>& loaded);
+// Of a library that this process has loaded: what it needs by name, and what that needs.
+std::vector<LinkedLibrary> needed_libraries(const std::filesystem::path& library);
 
 // The libraries in the dependency closure of `library` that its RUNPATH or RPATH leads to, or those
 // of the libraries found so. Leaves out what only the system's search finds.

@@ -1,5 +1,6 @@
 #include "core/plugin/probe_cache.hpp"
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <system_error>
@@ -37,27 +38,26 @@ FileIdentity stamp_from_json(const json& in) {
           in.at(3).get<int64_t>(), in.at(4).get<int64_t>()};
 }
 
-json row_to_json(const LinkTable::Row& row) {
-  return {row.library.soname, row.library.path.string(), row.library.build_id,
-          stamp_to_json(row.stamp)};
+json link_to_json(const WatchedLibrary& link) {
+  return {link.library.soname, link.library.path.string(), link.library.build_id,
+          stamp_to_json(link.stamp)};
 }
 
-LinkTable::Row row_from_json(const json& in) {
+WatchedLibrary link_from_json(const json& in) {
   return {{in.at(0).get<std::string>(), in.at(1).get<std::string>(), in.at(2).get<std::string>()},
           stamp_from_json(in.at(3))};
 }
 
-// The rows of a table that entries still name, numbered anew.
+// Most plugins share what they run on: each library is written once, and entries name its number.
 class WrittenLinks {
  public:
-  explicit WrittenLinks(const LinkTable& table) : table_(table) {}
-
-  json numbers_of(const LinkTable::Rows& rows) {
+  json numbers_of(const std::vector<WatchedLibrary>& links) {
     json out = json::array();
-    for (const size_t row : rows) {
-      const auto [number, is_new] = numbers_.try_emplace(row, written_.size());
+    for (const WatchedLibrary& link : links) {
+      const json written = link_to_json(link);
+      const auto [number, is_new] = numbers_.try_emplace(written.dump(), written_.size());
       if (is_new) {
-        written_.push_back(row_to_json(table_.at(row)));
+        written_.push_back(written);
       }
       out.push_back(number->second);
     }
@@ -66,8 +66,7 @@ class WrittenLinks {
   json take() { return std::move(written_); }
 
  private:
-  const LinkTable& table_;
-  std::map<size_t, size_t> numbers_;
+  std::map<std::string, size_t> numbers_;
   json written_ = json::array();
 };
 
@@ -93,16 +92,21 @@ json entry_to_json(const ProbeEntry& entry, WrittenLinks& links) {
   return out;
 }
 
-ProbeEntry entry_from_json(const json& in, const fs::path& library, const LinkTable& table) {
+ProbeEntry entry_from_json(const json& in, const fs::path& library,
+                           const std::vector<WatchedLibrary>& written) {
   ProbeEntry entry;
   entry.stamp = stamp_from_json(in.at("stamp"));
   in.at("sha256").get_to(entry.sha256);
   entry.code = in.at("code");
   entry.interpreter = in.at("interpreter").get<std::string>();
   entry.confined = in.value("confined", false);
-  in.at("links").get_to(entry.links);
-  const std::vector<LinkedLibrary> links =
-      entry.interpreter.empty() ? table.libraries(entry.links) : std::vector<LinkedLibrary>{};
+  std::vector<LinkedLibrary> links;
+  for (const json& number : in.at("links")) {
+    entry.links.push_back(written.at(number.get<size_t>()));
+    if (entry.interpreter.empty()) {
+      links.push_back(entry.links.back().library);
+    }
+  }
   if (const auto rejected = in.find("rejected"); rejected != in.end()) {
     rejected->get_to(entry.rejected);
     in.at("timed_out").get_to(entry.timed_out);
@@ -147,16 +151,41 @@ ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
     if (whole.at("version").get<std::string>() != version_text()) {
       return;
     }
-    for (const json& row : whole.at("links")) {
-      links_.add_known(row_from_json(row));
+    std::vector<WatchedLibrary> links;
+    for (const json& link : whole.at("links")) {
+      links.push_back(link_from_json(link));
     }
     for (const auto& [library, entry] : whole.at("libraries").items()) {
-      entries_.emplace(library, entry_from_json(entry, library, links_));
+      entries_.emplace(library, entry_from_json(entry, library, links));
     }
   } catch (const std::exception&) {
     entries_.clear();  // broken: probe everything again
-    links_ = {};
   }
+}
+
+const FileIdentity& ProbeCache::look_at(const fs::path& file) {
+  const auto [seen, is_new] = seen_.try_emplace(file.native());
+  if (is_new) {
+    try {
+      seen->second = File(file).identity();
+    } catch (const Error&) {  // gone
+    }
+  }
+  return seen->second;
+}
+
+std::vector<WatchedLibrary> ProbeCache::watch(const std::vector<LinkedLibrary>& libraries) {
+  std::vector<WatchedLibrary> out;
+  for (const LinkedLibrary& library : libraries) {
+    out.push_back({library, look_at(library.path)});
+  }
+  return out;
+}
+
+bool ProbeCache::is_current(const ProbeEntry& entry) {
+  return std::all_of(entry.links.begin(), entry.links.end(), [&](const WatchedLibrary& link) {
+    return link.stamp == look_at(link.library.path);
+  });
 }
 
 const ProbeEntry* ProbeCache::find(const fs::path& library) const {
@@ -178,7 +207,7 @@ void ProbeCache::save() {
     return;
   }
   json libraries = json::object();
-  WrittenLinks links(links_);
+  WrittenLinks links;
   for (const auto& [library, entry] : entries_) {
     std::error_code error;
     if (fs::exists(library, error)) {

@@ -10,21 +10,29 @@
 #include <filesystem>
 #include <map>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "core/base/io/file.hpp"
 #include "core/plugin/description.hpp"
-#include "core/plugin/link_table.hpp"
 
 namespace quench {
+
+// A library that a plugin runs on, with what its file was when the plugin was probed; all zero:
+// there was none, which is a state, too.
+struct WatchedLibrary {
+  LinkedLibrary library;
+  FileIdentity stamp;
+  bool operator==(const WatchedLibrary&) const = default;
+};
 
 struct ProbeEntry {
   FileIdentity stamp;
   std::string sha256;
   nlohmann::json code;  // what its items are in content keys (code_identity.hpp)
-  // Its items' links as they were when it was probed, in the cache's table: another library in the
-  // place of one of them is seen. Of a Python file what else the answer depends on.
-  LinkTable::Rows links;
+  // Its items' links: another library in the place of one of them is seen. Of a Python file what
+  // else the answer depends on.
+  std::vector<WatchedLibrary> links;
   std::filesystem::path interpreter;     // that a Python file was read by; "" of a library
   std::string rejected;                  // why, or ""
   bool timed_out = false;                // so: rejected because it did not answer in time
@@ -41,8 +49,10 @@ class ProbeCache {
   // The entry of a path as it was probed, even if the file has changed since, or nullptr.
   const ProbeEntry* find(const std::filesystem::path& library) const;
   void store(const std::filesystem::path& library, ProbeEntry entry);
-  // What entries name by rows.
-  LinkTable& links() { return links_; }
+  // The libraries with their files as they are now; each file is looked at once.
+  std::vector<WatchedLibrary> watch(const std::vector<LinkedLibrary>& libraries);
+  // Whether the files of what the entry runs on are what they were.
+  bool is_current(const ProbeEntry& entry);
   // Removes the entry of this path.
   void forget(const std::filesystem::path& library);
   // Rewrites the file if something was stored; drops entries of libraries that no longer exist.
@@ -52,9 +62,11 @@ class ProbeCache {
   static std::filesystem::path file_in(const std::filesystem::path& folder);
 
  private:
+  const FileIdentity& look_at(const std::filesystem::path& file);
+
   std::filesystem::path folder_;
-  LinkTable links_;
   std::map<std::filesystem::path, ProbeEntry> entries_;
+  std::unordered_map<std::string, FileIdentity> seen_;  // by path
   bool changed_ = false;
 };
 

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <system_error>
 
 #include "core/base/io/atomic_file.hpp"
@@ -14,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/plugin/describe.hpp"
 #include "core/plugin/elf_file.hpp"
+#include "core/plugin/foreign_code.hpp"
 #include "core/plugin/library_environment.hpp"
 #include "core/plugin/search_path.hpp"
 #include "core/version.hpp"
@@ -40,13 +39,11 @@ const LinkedLibrary* find_soname(const std::vector<LinkedLibrary>& in, const std
   return found == in.end() ? nullptr : &*found;
 }
 
-// Where LD_LIBRARY_PATH leads, which comes before all that a library says; "" for nowhere.
+// The library that LD_LIBRARY_PATH leads to, or "".
 fs::path find_by_variable(const std::string& soname) {
-  const char* said = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream folders(said == nullptr ? "" : said);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const fs::path& folder : loader_folders()) {
     std::error_code error;
-    fs::path found = fs::canonical(fs::path(folder) / soname, error);
+    fs::path found = fs::canonical(folder / soname, error);
     if (!error) {
       return found;
     }

@@ -4,8 +4,6 @@
 
 prints {"module": ..., "items": [...], "surroundings": ...} as JSON. What a decorator is given must be literal, so that it
 can be read.
-
-The host puts `--confine LIBRARY` before the file: the process confines itself first, to read and to write nothing.
 """
 
 import ast
@@ -294,10 +292,6 @@ def describe(path, items=None):
 def main():
     arguments = sys.argv[1:]
     try:
-        if arguments[:1] == ["--confine"]:
-            from .confine import confine
-            confine({"library": arguments[1], "readable": ["/"], "writable": []})
-            arguments = arguments[2:]
         if len(arguments) != 1:
             sys.exit("usage: python3 -m quench.describe FILE")
         answer = {**describe(arguments[0]), "surroundings": surroundings(arguments[0])}

@@ -16,10 +16,8 @@ from . import abi, host
 from .channel import Broken, Channel, Closed
 from .confine import confine
 from .describe import describe
-from .kinds import TABLES
-from .peer import Peer, explain
-from .plugin import Plugin
 from .status import DATA_LOSS, FAILED_PRECONDITION, Error
+from .surroundings import surroundings
 
 CONTROL = 3
 MAX_PACKET = 1 << 20
@@ -68,14 +66,38 @@ def expect(descriptors, wanted, what):
     return descriptors
 
 
-def get_ready(message, descriptors):
-    """The peer, and what to answer to `hello`."""
-    hello = message["hello"]
-    flags, = expect(descriptors, 1, "hello")
+def check_version(hello):
+    """The description of the interface, which must be the host's."""
     description = abi.load()
     if hello.get("format") != 1 or hello["description"] != description.sha256:
         raise Error(FAILED_PRECONDITION, "the Python package quench is of another version than the program: "
                     "its abi.json has the SHA-256 %s, the program's %s" % (description.sha256, hello["description"]))
+    return description
+
+
+def describe_module(hello):
+    """What to answer to a host that asks what the file is: it is read, and nothing of it runs."""
+    try:
+        check_version(hello)
+        confine(hello.get("sandbox"))
+        path = hello["module"]
+        return {"ready": {**describe(path), "surroundings": surroundings(path)}}
+    except (Error, OSError) as failure:
+        return {"failed": str(failure)}
+    except Exception as failure:  # noqa: BLE001
+        return {"failed": traceback.format_exception_only(type(failure), failure)[-1].strip()}
+
+
+def get_ready(message, descriptors):
+    """The peer, and what to answer to `hello`."""
+    # With numpy, which is not needed to describe a file.
+    from .kinds import TABLES  # noqa: PLC0415
+    from .peer import Peer  # noqa: PLC0415
+    from .plugin import Plugin  # noqa: PLC0415
+
+    hello = message["hello"]
+    flags, = expect(descriptors, 1, "hello")
+    description = check_version(hello)
     # What reads the file's text runs nothing of it; from here on foreign code may be imported.
     in_force = confine(hello.get("sandbox"))
     plugin = Plugin(hello["module"])
@@ -125,10 +147,16 @@ def main():
     first = receive(control)
     if first is None:
         return
-    path = first[0].get("hello", {}).get("module")
+    hello = first[0].get("hello", {})
+    if hello.get("describe"):
+        control.send(json.dumps(describe_module(hello), sort_keys=True).encode())
+        return
+    path = hello.get("module")
     try:
         peer, ready = get_ready(*first)
     except Exception as failure:  # noqa: BLE001
+        from .peer import explain  # noqa: PLC0415
+
         control.send(json.dumps({"failed": explain(failure, path)[1]}).encode())
         sys.exit(1)
     control.send(json.dumps({"ready": ready}).encode())

@@ -17,6 +17,7 @@
 #include "core/base/io/tensor_memory.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
+#include "core/plugin/describe.hpp"
 #include "core/plugin/host_services.hpp"
 #include "core/plugin/library.hpp"
 #include "core/plugin/library_environment.hpp"
@@ -57,10 +58,13 @@ const void* service_of_host(const char* id) noexcept {
   return std::strcmp(id, QUENCH_SERVICE_CANCEL) == 0 ? &kCancel : wire::remote_service(id);
 }
 
-void set_up(const json& hello) {
+void check_version(const json& hello) {
   if (hello.at("description") != wire::kDescriptionHash) {
     fail(QUENCH_FAILED_PRECONDITION, "the worker's program is of another version than the host's");
   }
+}
+
+void set_up(const json& hello) {
   HostServices& services = HostServices::instance();
   services.set_seed(hello.at("seed").get<uint64_t>());
   services.set_threads(hello.at("threads").get<uint32_t>());
@@ -134,6 +138,32 @@ json load_module(const std::string& path, HostPeer& host) {
           {"libraries", mapped_libraries()}};
 }
 
+// Says what the module is, and ends: nothing of it is served.
+[[noreturn]] void describe_module(const json& hello) {
+  const pid_t asked = getpid();
+  const auto say = [asked](const json& message) {
+    if (getpid() != asked) {
+      _exit(0);  // a process that the plugin forked off
+    }
+    send_packet(kControl, message.dump(), {});
+  };
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the plugin forks off is seen
+  try {
+    check_version(hello);
+    prepare_libraries();
+    enter_sandbox_of(hello);
+    say({{"ready", describe_library(hello.at("module").get<std::string>(),
+                                    hello.value("create", false), [&](const std::string& phase) {
+                                      say({{"phase", phase}});
+                                    })}});
+  } catch (const std::exception& failure) {
+    say({{"failed", printable(failure.what(), 1000)}});
+  } catch (...) {
+    say({{"failed", "throws an exception when it is loaded"}});
+  }
+  _exit(0);  // without the destructors of the library, which nobody needs any more
+}
+
 void map_flags(const Packet& packet) {
   if (packet.descriptors.size() != 1) {
     fail(QUENCH_DATA_LOSS, "hello came with {} descriptors, wanted 1", packet.descriptors.size());
@@ -184,8 +214,12 @@ int worker_main(const std::vector<std::string>& arguments) {
   json answer;
   try {
     const Packet first = next_packet();
-    map_flags(first);
     const json hello = parse_json(first.text, "the host").at("hello");
+    if (hello.value("describe", false)) {
+      describe_module(hello);
+    }
+    map_flags(first);
+    check_version(hello);
     set_up(hello);
     if (hello.value("debug", false)) {
       prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);

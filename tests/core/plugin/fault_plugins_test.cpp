@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include "core/error.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/throws.hpp"
 
@@ -158,6 +159,27 @@ TEST_CASE("probing: a fault that may pass is not remembered", "[core][plugin]") 
     CHECK(after.probe_count() == 1);
     CHECK_FALSE(after.rejected().at(0).passing);
     CHECK(folder.catalog().probe_count() == 0);
+  }
+}
+
+TEST_CASE("probing: however few files may be open, a plugin is found when more may",
+          "[core][plugin]") {
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  for (rlim_t files = 3; files < 24; ++files) {
+    CAPTURE(files);
+    PluginFolder folder;
+    folder.add("good");
+    const quench::CatalogOptions options = folder.catalog().options();
+    quench::forget_probes(folder.cache());
+    const rlimit limited{files, before.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &limited) == 0);
+    try {
+      const quench::Catalog few(options);
+    } catch (const quench::Error&) {  // it may say so
+    }
+    REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK(folder.catalog().find("corpus", "good") != nullptr);
   }
 }
 

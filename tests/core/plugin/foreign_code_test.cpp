@@ -12,7 +12,7 @@
 #include "core/checkpoint/checkpoint_place.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/show.hpp"
-#include "core/plugin/worker/apart_plugins.hpp"
+#include "core/plugin/worker/served_plugins.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"
 #include "tests/core/plugin/fault_plugins.hpp"
@@ -96,14 +96,14 @@ class Served {
   }
 
  private:
-  static quench::ApartOptions options_of(const CatalogOptions& options) {
-    quench::ApartOptions out;
+  static quench::WorkerOptions options_of(const CatalogOptions& options) {
+    quench::WorkerOptions out;
     out.self = options.self;
     out.python = options.python;
     return out;
   }
 
-  quench::ApartPlugins apart_;
+  quench::ServedPlugins apart_;
   Catalog catalog_;
 };
 

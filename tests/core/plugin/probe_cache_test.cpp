@@ -6,17 +6,16 @@
 #include "tests/support/temporary.hpp"
 
 using quench::LinkedLibrary;
-using quench::LinkTable;
 using quench::ProbeCache;
 using quench::test::TemporaryDir;
 namespace fs = std::filesystem;
 
 namespace {
 
-quench::ProbeEntry entry_on(LinkTable& table, const std::vector<LinkedLibrary>& links) {
+quench::ProbeEntry entry_on(ProbeCache& cache, const std::vector<LinkedLibrary>& links) {
   quench::ProbeEntry entry;
   entry.sha256 = std::string(64, 'a');
-  entry.links = table.rows_of(links);
+  entry.links = cache.watch(links);
   entry.items.emplace_back().kind = "corpus";
   entry.items.front().links = links;
   return entry;
@@ -35,8 +34,8 @@ TEST_CASE("probe cache: libraries that plugins share are written once", "[core][
   const fs::path one = folder.write("one.so", "");
   const fs::path two = folder.write("two.so", "");
   ProbeCache cache(folder.path());
-  cache.store(one, entry_on(cache.links(), {shared}));
-  cache.store(two, entry_on(cache.links(), {own, shared}));
+  cache.store(one, entry_on(cache, {shared}));
+  cache.store(two, entry_on(cache, {own, shared}));
   cache.save();
   CHECK(written(folder.path()).at("links").size() == 2);
 
@@ -44,7 +43,7 @@ TEST_CASE("probe cache: libraries that plugins share are written once", "[core][
   REQUIRE(again.find(two) != nullptr);
   CHECK(again.find(two)->items.front().links == std::vector<LinkedLibrary>{own, shared});
   CHECK(again.find(one)->items.front().links == std::vector<LinkedLibrary>{shared});
-  CHECK(again.links().are_current(again.find(two)->links));
+  CHECK(again.is_current(*again.find(two)));
 
   SECTION("what no plugin runs on any more is not written again") {
     again.forget(two);
@@ -55,10 +54,10 @@ TEST_CASE("probe cache: libraries that plugins share are written once", "[core][
   SECTION("another file in the place of one is seen by those that run on it") {
     folder.write("libown.so", "longer");
     ProbeCache later(folder.path());
-    CHECK_FALSE(later.links().are_current(later.find(two)->links));
-    CHECK(later.links().are_current(later.find(one)->links));
+    CHECK_FALSE(later.is_current(*later.find(two)));
+    CHECK(later.is_current(*later.find(one)));
   }
-  SECTION("a row that is not there makes the cache as good as none") {
+  SECTION("a number that no library has makes the cache as good as none") {
     nlohmann::json whole = written(folder.path());
     whole["libraries"][one.string()]["links"] = {7};
     folder.write("plugins.json", whole.dump());
@@ -66,14 +65,17 @@ TEST_CASE("probe cache: libraries that plugins share are written once", "[core][
   }
 }
 
-TEST_CASE("link table: the row of a library is its file as it is now", "[core][plugin]") {
+TEST_CASE("probe cache: what a plugin runs on is watched as it is now, also what is not there",
+          "[core][plugin]") {
   const TemporaryDir folder;
   const LinkedLibrary library = {"libx.so", folder.write("libx.so", "1"), ""};
   const LinkedLibrary gone = {"libgone.so", folder / "libgone.so", ""};
-  LinkTable table;
-  table.add_known({library, {}});  // of another file, which is no more
-  CHECK_FALSE(table.are_current({0}));
-  CHECK(table.rows_of({library, gone, library}) == LinkTable::Rows{1, 2, 1});
-  CHECK(table.are_current({1, 2}));
-  CHECK(table.at(2).stamp == quench::FileIdentity{});
+  ProbeCache cache("");
+  quench::ProbeEntry entry = entry_on(cache, {library, gone});
+  CHECK(entry.links[1].stamp == quench::FileIdentity{});
+  CHECK(cache.is_current(entry));
+  entry.links[0].stamp = {};  // of another file, which is no more
+  CHECK_FALSE(cache.is_current(entry));
+  folder.write("libgone.so", "2");
+  CHECK_FALSE(ProbeCache("").is_current(entry_on(cache, {gone})));  // looked at before
 }

@@ -91,6 +91,6 @@ TEST_CASE("shipped descriptions: a plugin whose build the list has not is asked"
 
 TEST_CASE("shipped descriptions: a plugin one of whose libraries is not found is asked",
           "[core][plugin]") {
-  const Catalog asked = Installation("\"libc.so.6\"", "\"libc.so.0\"").catalog();
+  const Catalog asked = Installation("libc.so.6\"", "libc.so.0\"").catalog();
   CHECK(asked.probe_count() == 1);
 }

@@ -1,4 +1,4 @@
-#include "core/plugin/worker/apart_plugins.hpp"
+#include "core/plugin/worker/served_plugins.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -18,6 +18,7 @@
 #include "core/plugin/wire/copy.hpp"
 #include "core/plugin/wire/crossing.hpp"
 #include "core/plugin/worker/scratch_folder.hpp"
+#include "core/plugin/worker_start.hpp"
 
 namespace quench {
 
@@ -65,9 +66,9 @@ void require_links(const PluginDescription& description, const json& mapped) {
 
 }  // namespace
 
-class ApartPlugins::Module {
+class ServedPlugins::Module {
  public:
-  Module(ApartPlugins& of, const PluginDescription& description)
+  Module(ServedPlugins& of, const PluginDescription& description)
       : of_(of), options_(of.options_), description_(description) {}
   // The worker, started where there is none.
   std::shared_ptr<WorkerPeer> peer() {
@@ -125,18 +126,16 @@ class ApartPlugins::Module {
     quench_item item{};
   };
 
-  // The program that serves the file.
-  WorkerCommand command() const {
-    if (description_.interpreter.empty()) {
-      return {{options_.self.string(), "__worker"},
-              worker_environment(scratch_.path()),
-              fs::current_path()};
+  // Besides its own folder.
+  std::vector<fs::path> readable() const {
+    std::vector<fs::path> out;
+    if (reads_paths(description_)) {
+      out.emplace_back("/");
     }
-    // `-m` would look for modules in the working folder first.
-    return {{description_.interpreter.string(), "-c",
-             "import sys; del sys.path[0]; from quench.worker import main; main()"},
-            python_environment(options_.python, worker_environment(scratch_.path())),
-            fs::current_path()};
+    for (const LinkedLibrary& link : description_.links) {
+      out.push_back(link.path.parent_path());
+    }
+    return out;
   }
 
   std::shared_ptr<WorkerPeer> start() {
@@ -150,36 +149,18 @@ class ApartPlugins::Module {
     }
     HostServices& services = HostServices::instance();
     json box;
-    if (options_.sandbox && !description_.interpreter.empty()) {
-      // What a file imports is not known before: it reads all, and writes and reaches nothing.
-      box = {{"library", interpreter_sandbox(options_.self).string()},
-             {"readable", json::array({"/"})},
-             {"writable", json::array({scratch_.path().string()})}};
-    } else if (options_.sandbox) {
-      box = {{"readable", json::array({library.parent_path().string(),
-                                       options_.self.parent_path().parent_path().string()})},
-             {"writable", json::array({scratch_.path().string()})}};
-      if (reads_paths(description_)) {
-        box["readable"] = json::array({"/"});
-      }
-      for (const LinkedLibrary& link : description_.links) {
-        box["readable"].push_back(link.path.parent_path().string());
-      }
+    if (options_.sandbox) {
+      box = worker_sandbox(library, description_.interpreter, options_.self, readable());
+      box["writable"].push_back(scratch_.path().string());
     }
     prepare_libraries();
     WorkerSetup setup;
-    setup.command = command();
+    setup.command = worker_command(options_.self, description_.interpreter, options_.python,
+                                   worker_environment(scratch_.path()));
     setup.command.on_line = [module = description_.module_id](std::string_view line) {
       HostServices::instance().log(QUENCH_LOG_DEBUG, module, fmt::format("printed: {}", line));
     };
-    setup.hello = {{"format", 1},
-                   {"abi", fmt::format("{}.{}", QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR)},
-                   {"description", wire::kDescriptionHash},
-                   {"module", library.string()},
-                   {"seed", services.seed()},
-                   {"threads", services.threads()},
-                   {"instructions", static_cast<int32_t>(services.instructions())},
-                   {"sandbox", box}};
+    setup.hello = worker_hello(library, box);
     setup.label = plugin_label(description_);
     setup.host = services.host_for(description_.module_id);
     setup.cancelled = [&services] { return services.cancel_flag().load(); };
@@ -251,8 +232,8 @@ class ApartPlugins::Module {
     fail(QUENCH_DATA_LOSS, "{}: its process does not offer it", plugin_label(description));
   }
 
-  ApartPlugins& of_;
-  const ApartOptions& options_;
+  ServedPlugins& of_;
+  const WorkerOptions& options_;
   const PluginDescription description_;
   const ScratchFolder scratch_;
   std::recursive_mutex mutex_;
@@ -262,14 +243,14 @@ class ApartPlugins::Module {
   std::map<std::string, std::unique_ptr<Item>> items_;
 };
 
-ApartPlugins::ApartPlugins(ApartOptions options) : options_(std::move(options)) {
+ServedPlugins::ServedPlugins(WorkerOptions options) : options_(std::move(options)) {
   wire::set_copy(copy_on_all_threads);
   wire::set_device_copy(copy_on_device);
 }
 
-ApartPlugins::~ApartPlugins() = default;
+ServedPlugins::~ServedPlugins() = default;
 
-ApartPlugins::Module& ApartPlugins::module_of(const PluginDescription& description) {
+ServedPlugins::Module& ServedPlugins::module_of(const PluginDescription& description) {
   const std::lock_guard lock(mutex_);
   std::unique_ptr<Module>& module = modules_[description.library];
   if (module == nullptr) {
@@ -278,7 +259,7 @@ ApartPlugins::Module& ApartPlugins::module_of(const PluginDescription& descripti
   return *module;
 }
 
-const quench_item& ApartPlugins::load(const PluginDescription& description) {
+const quench_item& ServedPlugins::load(const PluginDescription& description) {
   try {
     return module_of(description).item(description);
   } catch (const Error& failure) {
@@ -290,16 +271,16 @@ const quench_item& ApartPlugins::load(const PluginDescription& description) {
   }
 }
 
-uint64_t ApartPlugins::starts(const PluginDescription& description) {
+uint64_t ServedPlugins::starts(const PluginDescription& description) {
   return module_of(description).starts();
 }
 
-json ApartPlugins::processes() const {
+json ServedPlugins::processes() const {
   const std::lock_guard lock(mutex_);
   return processes_;
 }
 
-void ApartPlugins::note(json process) {
+void ServedPlugins::note(json process) {
   const std::lock_guard lock(mutex_);
   if (std::find(processes_.begin(), processes_.end(), process) == processes_.end()) {
     processes_.push_back(std::move(process));  // one that was started again is the same

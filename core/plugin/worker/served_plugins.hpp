@@ -17,7 +17,7 @@
 
 namespace quench {
 
-struct ApartOptions {
+struct WorkerOptions {
   std::filesystem::path self;  // the quench executable, which serves as `quench __worker`
   bool sandbox = true;         // all that the kernel offers
   WorkerLimits limits;
@@ -26,10 +26,10 @@ struct ApartOptions {
   PythonSetup python = {};
 };
 
-class ApartPlugins {
+class ServedPlugins {
  public:
-  explicit ApartPlugins(ApartOptions options);
-  ~ApartPlugins();
+  explicit ServedPlugins(WorkerOptions options);
+  ~ServedPlugins();
 
   // The item, whose table calls a worker. The worker is started here, and again by the first call
   // that makes an instance after it has crashed. Valid as long as this object. Throws Error.
@@ -48,7 +48,7 @@ class ApartPlugins {
 
   void note(nlohmann::json process);
 
-  ApartOptions options_;
+  WorkerOptions options_;
   mutable std::mutex mutex_;
   nlohmann::json processes_ = nlohmann::json::array();
   std::map<std::filesystem::path, std::unique_ptr<Module>> modules_;
