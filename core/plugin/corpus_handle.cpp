@@ -23,39 +23,23 @@ int form_of(const quench_document& document) {
 CorpusHandle::CorpusHandle(Catalog& catalog, const PluginDescription& description,
                            const nlohmann::json& parameters)
     : id_(description.id),
-      label_(plugin_label(description)),
-      table_(load_table<quench_corpus_table>(catalog, description)),
-      corpus_(create_instance(label_, "open", table_->open, parameters)) {}
-
-CorpusHandle::~CorpusHandle() {
-  if (corpus_ != nullptr) {
-    const PluginCall call(label_.c_str(), "close");
-    table_->close(corpus_);
-  }
-}
-
-CorpusHandle::CorpusHandle(CorpusHandle&& other) noexcept
-    : id_(std::move(other.id_)),
-      label_(std::move(other.label_)),
-      table_(other.table_),
-      corpus_(std::exchange(other.corpus_, nullptr)),
-      form_(other.form_) {}
+      corpus_(make_instance<&quench_corpus_table::open, &quench_corpus_table::close>(
+          catalog, description, parameters)) {}
 
 bool CorpusHandle::next(quench_document& document) {
   document = {};
   document.struct_size = sizeof document;
   quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status =
-      guarded_call(label_, "next", {}, table_->next, corpus_, &document, &error);
+  const quench_status status = corpus_.call<&quench_corpus_table::next>(&document, &error);
   if (status == QUENCH_END) {
     return false;
   }
   if (status != QUENCH_OK) {
-    throw_status(label_, "next", status, error);
+    throw_status(corpus_.label(), "next", status, error);
   }
   const int form = form_of(document);
   if (form == 0 || (form_ != 0 && form != form_)) {
-    fail(QUENCH_INTERNAL, "{}: document {} is {}", label_, document.index,
+    fail(QUENCH_INTERNAL, "{}: document {} is {}", corpus_.label(), document.index,
          form == 0 ? "not exactly one of text, ids and record"
                    : "of another form than those before it");
   }
@@ -65,10 +49,10 @@ bool CorpusHandle::next(quench_document& document) {
 
 std::string CorpusHandle::fingerprint() {
   char hex[65] = {};
-  work_call(label_, "fingerprint", {}, table_->fingerprint, corpus_, hex);
+  corpus_.call<&quench_corpus_table::fingerprint>(hex);
   const std::string_view text(hex, 64);
   if (hex[64] != '\0' || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-    fail(QUENCH_INTERNAL, "{}: its fingerprint is not 64 hexadecimal digits", label_);
+    fail(QUENCH_INTERNAL, "{}: its fingerprint is not 64 hexadecimal digits", corpus_.label());
   }
   return std::string(text);
 }

@@ -36,8 +36,7 @@ bool same_folder(const struct stat& a, const struct stat& b) {
 
 class ProcessState {
  public:
-  ProcessState()
-      : locale_(std::setlocale(LC_ALL, nullptr)), thread_locale_(::uselocale(nullptr)) {
+  ProcessState() : locale_(std::setlocale(LC_ALL, nullptr)), thread_locale_(::uselocale(nullptr)) {
     std::error_code error;
     path_ = std::filesystem::current_path(error).string();
     has_folder_ = ::stat(".", &folder_) == 0;

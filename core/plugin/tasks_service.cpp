@@ -25,7 +25,8 @@ struct Work {
   uint64_t grain;
   Body body;
   void* user;
-  const CallFrame* caller;  // the plugin's call that asks for it, if it does so on the host's thread
+  const CallFrame*
+      caller;  // the plugin's call that asks for it, if it does so on the host's thread
 
   std::atomic<bool> failed{false};
   std::mutex mutex{};
@@ -52,9 +53,9 @@ struct Work {
   }
 
   quench_status call(uint64_t begin, uint64_t end) const {
-    const PluginCall of_task =
-        caller != nullptr ? PluginCall(caller->plugin, caller->function, caller->place)
-                          : PluginCall("a plugin", "a task of a thread that it started");
+    const PluginCall of_task = caller != nullptr
+                                   ? PluginCall(caller->plugin, caller->function, caller->place)
+                                   : PluginCall("a plugin", "a task of a thread that it started");
     const quench_status got = body(user, begin, end);
     look_at_floating_state();
     return got;

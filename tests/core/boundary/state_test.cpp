@@ -47,8 +47,9 @@ TEST_CASE("boundary: flush-to-zero, the x87 precision and trapped faults are set
 }
 #endif
 
-TEST_CASE("boundary: in the program's process, nothing is stored after another rounding mode is left",
-          "[boundary]") {
+TEST_CASE(
+    "boundary: in the program's process, nothing is stored after another rounding mode is left",
+    "[boundary]") {
   for (const char* deed : {"round_up", "round_up_in_task"}) {
     CAPTURE(deed);
     const MisbehavingRun run(deed);
@@ -59,8 +60,9 @@ TEST_CASE("boundary: in the program's process, nothing is stored after another r
     for (const char* quantizer : {"misbehaving", "template_quantizer"}) {
       const json failed = MisbehavingRun::cell(records, quantizer);
       REQUIRE(failed.is_string());
-      CHECK(failed == "a plugin has changed how this process computes: the rounding mode is now "
-                      "upward, wanted to nearest");
+      CHECK(failed ==
+            "a plugin has changed how this process computes: the rounding mode is now "
+            "upward, wanted to nearest");
     }
   }
 }
