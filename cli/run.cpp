@@ -242,7 +242,8 @@ void add_run(Verb& verb, Context& context) {
   verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
   verb.flag("--fetch", options->fetch,
             "Download what the cache lacks: all of it first, or with `storage` one by one");
-  verb.flag("--fresh", options->fresh, "Compute every cell again, from inputs that are hashed again");
+  verb.flag("--fresh", options->fresh,
+            "Compute every cell again, from inputs that are hashed again");
   verb.option("--retry", options->retry, "failed: try failed cells again").one_of({"failed"});
   verb.option("--progress", options->progress, "json: progress as JSON lines on stderr")
       .one_of({"json", "text"});

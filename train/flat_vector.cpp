@@ -26,7 +26,7 @@ void clear(ModelHandle& model, const quench_model_vectors* on_device, const quen
     std::fill_n(static_cast<float*>(vector.data), vector.shape[0], 0.0F);
     return;
   }
-  table_call(model.label(), "vectors", on_device->fill, model.get(), 0.0, &vector);
+  call<&quench_model_vectors::fill>(model.label(), *on_device, {}, model.get(), 0.0, &vector);
 }
 
 FlatVector::FlatVector(ModelHandle& model, const quench_model_vectors* on_device, uint64_t size)
@@ -73,7 +73,8 @@ double FlatVector::norm() const {
   }
   const quench_tensor of = view();
   double square = 0;
-  table_call(model_.label(), "vectors", on_device_->dot, model_.get(), &of, &of, &square);
+  call<&quench_model_vectors::dot>(model_.label(), *on_device_, {}, model_.get(), &of, &of,
+                                   &square);
   return norm_of_sums({&square, 1});
 }
 

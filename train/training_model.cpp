@@ -81,7 +81,7 @@ bool TrainingModel::share(const FlatVector& vector) {
     return false;
   }
   const quench_tensor view = vector.view();
-  table_call(model_.label(), "shared weights", table->share, model_.get(), &view);
+  call<&quench_model_shared_weights::share>(model_.label(), *table, {}, model_.get(), &view);
   return true;
 }
 
@@ -232,8 +232,8 @@ double TrainingModel::loss_of(const IdBatch& batch, double weight, const quench_
                                  weight,
                                  nullptr};
   double loss = 0;
-  work_call(model_.label(), "gradient", {}, gradients_->gradient, model_.get(), &args, gradient,
-            &loss);
+  call<&quench_model_gradient::gradient>(model_.label(), *gradients_, {}, model_.get(), &args,
+                                         gradient, &loss);
   return loss;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/averaging.h"
 
 namespace quench {
@@ -19,10 +20,6 @@ class AveragingHandle {
   // `parameters`: complete, as complete_parameters() returns them.
   AveragingHandle(Catalog& catalog, const PluginDescription& description,
                   const nlohmann::json& parameters);
-  ~AveragingHandle();
-  AveragingHandle(AveragingHandle&& other) noexcept;
-  AveragingHandle& operator=(AveragingHandle&&) = delete;
-  AveragingHandle(const AveragingHandle&) = delete;
 
   const std::string& id() const { return id_; }
   uint32_t needs() const;
@@ -33,7 +30,7 @@ class AveragingHandle {
   void accumulate(uint64_t member, std::span<const double> values);
   void finish(std::span<double> values);
   // Whether the plugin can export the sums of a chunk between two members and import them.
-  bool resumes() const { return table_->sums_size != nullptr; }
+  bool resumes() const { return averaging_.has<&quench_averaging_table::sums_size>(); }
   // The sums of the chunk that is being summed, after at least one member.
   std::vector<double> sums() const;
   uint64_t sums_size() const;
@@ -42,7 +39,7 @@ class AveragingHandle {
   // Like begin, with one non-zero weight per member; for schemes that search.
   void begin(std::span<const quench_averaging_member> members, std::span<const double> weights);
   // Whether the scheme selects its members by a score.
-  bool searches() const { return table_->search != nullptr; }
+  bool searches() const { return averaging_.has<&quench_averaging_table::search>(); }
   // Returns one weight per member, 0 for those left out. `score` gets such weights and returns the
   // score of their average, lower is better; its exceptions pass through.
   std::vector<double> search(std::span<const quench_averaging_member> members,
@@ -50,9 +47,7 @@ class AveragingHandle {
 
  private:
   std::string id_;
-  std::string label_;
-  const quench_averaging_table* table_ = nullptr;
-  quench_averaging* averaging_ = nullptr;
+  PluginObject<&quench_averaging_table::destroy> averaging_;
 };
 
 }  // namespace quench

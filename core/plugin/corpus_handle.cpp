@@ -23,6 +23,7 @@ int form_of(const quench_document& document) {
 CorpusHandle::CorpusHandle(Catalog& catalog, const PluginDescription& description,
                            const nlohmann::json& parameters)
     : id_(description.id),
+<<<<<<< HEAD
       label_(plugin_label(description)),
       table_(load_table<quench_corpus_table>(catalog, description)),
       corpus_(create_instance(label_, "open", table_->open, parameters)) {}
@@ -42,23 +43,26 @@ CorpusHandle::CorpusHandle(CorpusHandle&& other) noexcept
       places_(other.places_),
       given_(other.given_),
       form_(other.form_) {}
+=======
+      corpus_(make_instance<&quench_corpus_table::open, &quench_corpus_table::close>(
+          catalog, description, parameters)) {}
+>>>>>>> s-abi
 
 bool CorpusHandle::next(quench_document& document) {
   document = {};
   document.struct_size = sizeof document;
   quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status =
-      guarded_call(label_, "next", {}, table_->next, corpus_, &document, &error);
+  const quench_status status = corpus_.call<&quench_corpus_table::next>(&document, &error);
   if (status == QUENCH_END) {
     places_ = std::max(places_, document.index);
     return false;
   }
   if (status != QUENCH_OK) {
-    throw_status(label_, "next", status, error);
+    throw_status(corpus_.label(), "next", status, error);
   }
   const int form = form_of(document);
   if (form == 0 || (form_ != 0 && form != form_)) {
-    fail(QUENCH_INTERNAL, "{}: document {} is {}", label_, document.index,
+    fail(QUENCH_INTERNAL, "{}: document {} is {}", corpus_.label(), document.index,
          form == 0 ? "not exactly one of text, ids and record"
                    : "of another form than those before it");
   }
@@ -70,10 +74,10 @@ bool CorpusHandle::next(quench_document& document) {
 
 std::string CorpusHandle::fingerprint() {
   char hex[65] = {};
-  work_call(label_, "fingerprint", {}, table_->fingerprint, corpus_, hex);
+  corpus_.call<&quench_corpus_table::fingerprint>(hex);
   const std::string_view text(hex, 64);
   if (hex[64] != '\0' || text.find_first_not_of("0123456789abcdef") != std::string_view::npos) {
-    fail(QUENCH_INTERNAL, "{}: its fingerprint is not 64 hexadecimal digits", label_);
+    fail(QUENCH_INTERNAL, "{}: its fingerprint is not 64 hexadecimal digits", corpus_.label());
   }
   return std::string(text);
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/corpus.h"
 
 namespace quench {
@@ -15,10 +16,6 @@ class CorpusHandle {
   // `parameters`: complete, as complete_parameters() returns them.
   CorpusHandle(Catalog& catalog, const PluginDescription& description,
                const nlohmann::json& parameters);
-  ~CorpusHandle();
-  CorpusHandle(CorpusHandle&& other) noexcept;
-  CorpusHandle& operator=(CorpusHandle&&) = delete;
-  CorpusHandle(const CorpusHandle&) = delete;
 
   const std::string& id() const { return id_; }
   // Fills the next document, whose pointers are valid until the next call; returns false at the
@@ -32,11 +29,15 @@ class CorpusHandle {
 
  private:
   std::string id_;
+<<<<<<< HEAD
   std::string label_;
   const quench_corpus_table* table_ = nullptr;
   quench_corpus* corpus_ = nullptr;
   uint64_t places_ = 0;
   uint64_t given_ = 0;
+=======
+  PluginObject<&quench_corpus_table::close> corpus_;
+>>>>>>> s-abi
   int form_ = 0;  // 1 text, 2 ids, 3 record; 0 before the first document
 };
 

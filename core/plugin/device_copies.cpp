@@ -85,8 +85,8 @@ class DeviceCopier final : public Pinner {
       return false;
     }
     try {
-      table_call(label_, "pin_host", pinning_->pin_host, model_, data, bytes,
-                 read_only ? QUENCH_PIN_READ_ONLY : 0u);
+      call<&quench_model_device_memory::pin_host>(label_, *pinning_, {}, model_, data, bytes,
+                                                  read_only ? QUENCH_PIN_READ_ONLY : 0u);
       return true;
     } catch (const Error& refused) {
       say_refused(refused.what());
@@ -94,8 +94,7 @@ class DeviceCopier final : public Pinner {
     }
   }
   void unpin(std::byte* data) noexcept override {
-    const PluginCall call(label_.c_str(), "unpin_host");
-    pinning_->unpin_host(model_, data);
+    call<&quench_model_device_memory::unpin_host>(label_, *pinning_, {}, model_, data);
   }
 
   void pin_around(const quench_tensor& tensor) {
@@ -107,8 +106,8 @@ class DeviceCopier final : public Pinner {
   void copy(const quench_tensor& from, const quench_tensor& to) {
     pin_around(from);
     pin_around(to);
-    table_call("a copy for a plugin in a process of its own", "copy", table_->copy, model_, &from,
-               &to, nullptr);
+    call<&quench_model_table::copy>("a copy for a plugin in a process of its own", *table_, {},
+                                    model_, &from, &to, nullptr);
   }
 
  private:

@@ -102,6 +102,7 @@ void look_at_floating_state() noexcept {
   if (const FloatingState now = FloatingState::now(); now != kFloatingStateAtStart) {
     const std::lock_guard lock(mutex);
     left_changed = left_changed.value_or(now);
+    kFloatingStateAtStart.set();  // what is shown and cleaned up after it is computed as before
   }
 }
 

@@ -24,38 +24,25 @@ constexpr size_t kMaxEntries = 100'000;
 // An open checkpoint with what it needs to live.
 class FormatInstance {
  public:
-  FormatInstance(std::string label, const quench_format_table& table,
+  FormatInstance(const std::string& label, const quench_format_table& table,
                  std::shared_ptr<const CheckpointPlace> place, const std::string& parameters)
-      : label_(std::move(label)), table_(&table), place_(std::move(place)) {
-    work_call(label_, "open", {}, table_->open, place_->get(), parameters.c_str(),
-              uint64_t{parameters.size()}, &checkpoint_);
-    if (checkpoint_ == nullptr) {
-      fail(QUENCH_INTERNAL, "{}: open succeeded without a checkpoint", label_);
-    }
-  }
-  ~FormatInstance() {
-    if (checkpoint_ != nullptr) {
-      const PluginCall call(label_.c_str(), "close");
-      table_->close(checkpoint_);
-    }
-  }
-  FormatInstance(const FormatInstance&) = delete;
-  FormatInstance& operator=(const FormatInstance&) = delete;
+      : place_(std::move(place)),
+        checkpoint_(Checkpoint::make<&quench_format_table::open>(
+            label, &table, place_->get(), parameters.c_str(), uint64_t{parameters.size()})) {}
 
-  const std::string& label() const { return label_; }
+  const std::string& label() const { return checkpoint_.label(); }
   const CheckpointPlace& place() const { return *place_; }
   quench_checkpoint_contents contents() const {
     quench_checkpoint_contents out{};
     out.struct_size = sizeof out;
-    work_call(label_, "contents", {}, table_->contents, checkpoint_, &out);
+    checkpoint_.call<&quench_format_table::contents>(&out);
     return out;
   }
 
  private:
-  std::string label_;
-  const quench_format_table* table_;
+  using Checkpoint = PluginObject<&quench_format_table::close>;
   std::shared_ptr<const CheckpointPlace> place_;
-  quench_checkpoint* checkpoint_ = nullptr;
+  Checkpoint checkpoint_;
 };
 
 std::string place_text(const CheckpointPlace& place) {
@@ -75,7 +62,7 @@ class FormatSource final : public TensorSource {
            checkpoint_->label());
     }
     const uint64_t count =
-        guarded_call(checkpoint_->label(), "count", {}, tensors_->count, tensors_);
+        call<&quench_source::count>(checkpoint_->label(), *tensors_, {}, tensors_);
     if (count > kMaxTensors) {
       fail(QUENCH_INTERNAL, "{}: offers {} tensors, at most {} are taken", checkpoint_->label(),
            count, kMaxTensors);
@@ -90,7 +77,7 @@ class FormatSource final : public TensorSource {
     const std::string& label = checkpoint_->label();
     quench_tensor_info info{};
     info.struct_size = sizeof info;
-    table_call(label, "info", tensors_->info, tensors_, index, &info);
+    call<&quench_source::info>(label, *tensors_, {}, tensors_, index, &info);
     TensorInfo out =
         offered_tensor(info.name, info.dtype, info.dimensions, info.shape, QUENCH_INTERNAL, label);
     out.shared_with = info.shared_with;
@@ -106,8 +93,8 @@ class FormatSource final : public TensorSource {
 
   void read_elements(uint64_t index, uint64_t first, uint64_t elements,
                      void* destination) const override {
-    table_call(checkpoint_->label(), "read", tensors_->read, tensors_, index, first, elements,
-               destination);
+    call<&quench_source::read>(checkpoint_->label(), *tensors_, {}, tensors_, index, first,
+                               elements, destination);
   }
 
   std::shared_ptr<const FormatInstance> checkpoint_;
@@ -153,7 +140,7 @@ FormatAnswer FormatHandle::probe(const CheckpointPlace& place) const {
   }
   quench_error error{sizeof(quench_error), 0, {}};
   FormatAnswer out;
-  out.score = guarded_call(label_, "probe", {}, table_->probe, place.get(), &error);
+  out.score = call<&quench_format_table::probe>(label_, *table_, {}, place.get(), &error);
   if (out.score < 0 || out.score > 100) {
     fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0..100", label_, out.score);
   }
@@ -217,7 +204,7 @@ std::vector<PlacedCheckpoint> FormatHandle::list(const CheckpointPlace& place) c
   };
   quench_error error{sizeof(quench_error), 0, {}};
   const quench_status status =
-      guarded_call(label_, "list", {}, table_->list, place.get(), take, &visit, &error);
+      call<&quench_format_table::list>(label_, *table_, {}, place.get(), take, &visit, &error);
   if (!visit.fault.empty()) {
     fail(QUENCH_INTERNAL, "{}: {}", label_, visit.fault);
   }
@@ -232,8 +219,8 @@ std::string FormatHandle::fault(const quench_code_scheme& scheme, int64_t out, i
     return fmt::format("format {} is only read", id_);
   }
   quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status = guarded_call(label_, "fits", {}, table_->fits, parameters_.c_str(),
-                                            uint64_t{parameters_.size()}, &scheme, out, in, &error);
+  const quench_status status = call<&quench_format_table::fits>(
+      label_, *table_, {}, parameters_.c_str(), parameters_.size(), &scheme, out, in, &error);
   if (status == QUENCH_OK) {
     return "";
   }

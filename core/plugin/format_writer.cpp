@@ -119,18 +119,9 @@ FormatWriter::FormatWriter(FormatHandle format) : format_(std::move(format)) {
   if (!format_.writes()) {
     fail(QUENCH_UNSUPPORTED, "{}: is only read", format_.label());
   }
-  work_call(format_.label(), "begin", {}, format_.table().begin, format_.parameters().c_str(),
-            uint64_t{format_.parameters().size()}, &writer_);
-  if (writer_ == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: begin succeeded without a writer", format_.label());
-  }
-}
-
-FormatWriter::~FormatWriter() {
-  if (writer_ != nullptr) {
-    const PluginCall call(format_.label().c_str(), "end");
-    format_.table().end(writer_);
-  }
+  writer_.emplace(Writer::make<&quench_format_table::begin>(format_.label(), &format_.table(),
+                                                            format_.parameters().c_str(),
+                                                            uint64_t{format_.parameters().size()}));
 }
 
 void FormatWriter::store(const quench_coded_linear& linear, std::span<float> weight) {
@@ -141,8 +132,8 @@ void FormatWriter::store(const quench_coded_linear& linear, std::span<float> wei
   const quench_format_sink table = sink.table();
   quench_stored_linear stored{};
   stored.struct_size = sizeof stored;
-  work_call(format_.label(), "store", {linear.name}, format_.table().store, writer_, &linear,
-            &table, weight.data(), &stored);
+  writer_->call_at<&quench_format_table::store>({linear.name}, &linear, &table, weight.data(),
+                                                &stored);
   sink.room.require_enough(format_.label());
   if (sink.added.empty()) {
     fail(QUENCH_INTERNAL, "{}: {}: is stored without a tensor", format_.label(), linear.name);
@@ -176,7 +167,7 @@ FormatFinish FormatWriter::finish(const std::vector<std::string>& linears,
   FormatFinish out{nlohmann::json::object(), nullptr};
   Sink sink{*this, &out, {"files of one model", kMaxFile}};
   const quench_format_sink table = sink.table();
-  work_call(format_.label(), "finish", {}, format_.table().finish, writer_, &rest, &table);
+  writer_->call<&quench_format_table::finish>(&rest, &table);
   sink.room.require_enough(format_.label());
   return out;
 }

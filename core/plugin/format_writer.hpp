@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "core/plugin/format_handle.hpp"
+#include "core/plugin/plugin_object.hpp"
 
 namespace quench {
 
@@ -33,9 +35,6 @@ struct FormatFinish {
 class FormatWriter {
  public:
   explicit FormatWriter(FormatHandle format);
-  ~FormatWriter();
-  FormatWriter(const FormatWriter&) = delete;
-  FormatWriter& operator=(const FormatWriter&) = delete;
 
   const std::string& id() const { return format_.id(); }
   // Adds the tensors of one linear. `weight` [out, in] is what its codes stand for, and becomes
@@ -54,9 +53,10 @@ class FormatWriter {
 
  private:
   struct Sink;
+  using Writer = PluginObject<&quench_format_table::end>;
 
   FormatHandle format_;
-  quench_format_writer* writer_ = nullptr;
+  std::optional<Writer> writer_;
   std::set<std::string> linears_;
   std::map<std::string, StoredTensor> tensors_;
   uint64_t scales_ = 0;

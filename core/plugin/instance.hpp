@@ -1,11 +1,11 @@
-// Creates an instance of a plugin that takes parameters.
+// Plugins as the catalog loads them: tables, and instances that take parameters.
 #pragma once
 
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "core/plugin/catalog.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/quantizer.h"
 
 namespace quench {
@@ -28,19 +28,15 @@ inline quench_group_args for_other_process(quench_group_args args) {
   return args;
 }
 
-// create(parameters) -> instance, never nullptr.
-template <typename Instance>
-Instance* create_instance(const std::string& label, const char* name,
-                          quench_status (*create)(const char*, uint64_t, Instance**,
-                                                  quench_error*) noexcept,
-                          const nlohmann::json& parameters) {
+// An instance of a plugin: what Create(parameters) of its table makes.
+template <auto Create, auto Close>
+PluginObject<Close> make_instance(Catalog& catalog, const PluginDescription& description,
+                                  const nlohmann::json& parameters) {
   const std::string text = parameters.dump();
-  Instance* instance = nullptr;
-  work_call(label, name, {}, create, text.c_str(), uint64_t{text.size()}, &instance);
-  if (instance == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: {} succeeded without an instance", label, name);
-  }
-  return instance;
+  return PluginObject<Close>::template make<Create>(
+      plugin_label(description),
+      load_table<typename PluginObject<Close>::Table>(catalog, description), text.c_str(),
+      uint64_t{text.size()});
 }
 
 }  // namespace quench

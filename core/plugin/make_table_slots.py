@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the functions of each kind's table, from the description of the plugin interface.
+"""Lists the functions of each kind's table, and names all of the plugin interface, from its description.
 
     make_table_slots.py abi.json table_slots.hpp
 """
@@ -34,11 +34,19 @@ struct TableSlots {
 """
 
 
+NAMES = """
+// The name of a function of the plugin interface: kFunctionName<&quench_quantizer_table::begin>.
+template <auto Function>
+inline constexpr const char* kFunctionName = nullptr;
+"""
+
+
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    tables = {name: table for name, table in json.loads(pathlib.Path(sys.argv[1]).read_text())["tables"].items()
-              if "kind" in table}
+    abi = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    tables = {name: table for name, table in abi["tables"].items() if "kind" in table}
+    named = {name: one for name, one in {**abi["tables"], **abi["interfaces"]}.items() if not one.get("bare")}
     lines, rows = [], []
     for name, table in tables.items():
         lines.append(f"inline constexpr TableSlot kSlots_{table['kind']}[] = {{")
@@ -49,10 +57,12 @@ def main():
                          f'{"true" if optional else "false"}, "{group}"}},')
         lines.append("};")
         rows.append(f'    {{"{table["kind"]}", sizeof({name}), kSlots_{table["kind"]}}},')
-    includes = "".join(f'#include "quench/abi/{header}"\n' for header in sorted({t["header"] for t in tables.values()}))
-    text = HEAD + includes + TYPES + "\n".join([*lines, "inline constexpr TableSlots kTableSlots[] = {", *rows, "};"])
+    includes = "".join(f'#include "quench/abi/{header}"\n' for header in sorted({one["header"] for one in named.values()}))
+    text = HEAD + includes + TYPES + "\n".join([*lines, "inline constexpr TableSlots kTableSlots[] = {", *rows, "};\n"])
+    text += NAMES + "".join(f'template <>\ninline constexpr const char* kFunctionName<&{name}::{function["name"]}> = '
+                            f'"{function["name"]}";\n' for name, one in named.items() for function in one["functions"])
     path = pathlib.Path(sys.argv[2])
-    text += "\n\n}  // namespace quench\n"
+    text += "\n}  // namespace quench\n"
     if not path.exists() or path.read_text() != text:
         path.write_text(text)
 

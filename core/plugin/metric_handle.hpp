@@ -17,17 +17,13 @@ class MetricHandle {
   // `parameters`: complete, as complete_parameters() returns them.
   MetricHandle(Catalog& catalog, const PluginDescription& description,
                const nlohmann::json& parameters);
-  ~MetricHandle();
-  MetricHandle(MetricHandle&& other) noexcept;
-  MetricHandle& operator=(MetricHandle&&) = delete;
-  MetricHandle(const MetricHandle&) = delete;
 
   const std::string& id() const { return id_; }
   bool is_apart() const { return apart_; }  // runs in a process of its own
-  quench_metric* get() const { return metric_; }
+  quench_metric* get() const { return metric_.get(); }
   void evaluate(const quench_evaluate_args& args);
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
-  bool predicts_memory() const { return table_->predict_memory != nullptr; }
+  bool predicts_memory() const { return metric_.has<&quench_metric_table::predict_memory>(); }
   // `model` may be a description only; 0 if it is not predicted.
   uint64_t memory(const ModelHandle& model) const;
   // The same where `model` is or would be on a device. A metric that does not say where its memory
@@ -37,21 +33,19 @@ class MetricHandle {
     uint64_t host = 0;
   };
   Placed memory_on_device(const ModelHandle& model, bool vectors_there) const;
-  bool checks_fit() const { return table_->fits != nullptr; }
+  bool checks_fit() const { return metric_.has<&quench_metric_table::fits>(); }
   // Throws INVALID_ARGUMENT if the model cannot be measured.
   void check_fit(const ModelHandle& model) const;
   // Whether it reads records: what it wants is asked once, then all of that is given to it.
-  bool reads_records() const { return table_->wants != nullptr; }
+  bool reads_records() const { return metric_.has<&quench_metric_table::wants>(); }
   void wants(const quench_record_host& host);
   // False: it wants no more of the data set.
   bool take(uint32_t data_set, std::string_view record);
 
  private:
   std::string id_;
-  std::string label_;
-  const quench_metric_table* table_ = nullptr;
-  bool apart_ = false;
-  quench_metric* metric_ = nullptr;
+  PluginObject<&quench_metric_table::destroy> metric_;
+  bool apart_;
 };
 
 }  // namespace quench

@@ -10,77 +10,47 @@ namespace quench {
 
 ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& description,
                               const quench_model_open_args& args) {
-  const auto* table = load_table<quench_model_table>(catalog, description);
-  quench_model* model = nullptr;
-  work_call(plugin_label(description), "open", {}, table->open, &args, &model);
-  if (model == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: open succeeded without a model", plugin_label(description));
-  }
-  ModelHandle handle(description.id, table, model, Liveness(catalog, description));
+  ModelHandle handle(
+      description.id,
+      Model::make<&quench_model_table::open>(
+          plugin_label(description), load_table<quench_model_table>(catalog, description), &args),
+      Liveness(catalog, description));
   const quench_device device = handle.info().device;
   if (device.type != QUENCH_DEVICE_CPU &&
-      (!handle.has_own_memory() || table->release == nullptr || table->copy == nullptr)) {
+      (!handle.has_own_memory() || !handle.model_.has<&quench_model_table::release>() ||
+       !handle.model_.has<&quench_model_table::copy>())) {
     fail(QUENCH_UNSUPPORTED, "{}: on cuda:{}, without memory there that this process can copy",
          handle.label(), device.index);
   }
-  handle.copies_ = DeviceCopies(handle.label(), table, model, device);
+  handle.copies_ = DeviceCopies(handle.label(), &handle.table(), handle.get(), device);
   return handle;
 }
 
-ModelHandle::ModelHandle(std::string id, const quench_model_table* table, quench_model* model,
-                         Liveness alive)
-    : id_(std::move(id)), label_("model " + id_), table_(table), model_(model), alive_(alive) {}
-
-ModelHandle::~ModelHandle() {
-  copies_ = {};
-  if (model_ != nullptr) {
-    const PluginCall call(label_.c_str(), "close");
-    table_->close(model_);
-  }
-}
-
-ModelHandle::ModelHandle(ModelHandle&& other) noexcept
-    : id_(std::move(other.id_)),
-      label_(std::move(other.label_)),
-      table_(other.table_),
-      model_(std::exchange(other.model_, nullptr)),
-      ops_(std::move(other.ops_)),
-      alive_(other.alive_),
-      copies_(std::move(other.copies_)) {}
-
-ModelHandle& ModelHandle::operator=(ModelHandle&& other) noexcept {
-  std::swap(id_, other.id_);
-  std::swap(label_, other.label_);
-  std::swap(table_, other.table_);
-  std::swap(model_, other.model_);
-  std::swap(ops_, other.ops_);
-  std::swap(alive_, other.alive_);
-  std::swap(copies_, other.copies_);
-  return *this;
-}
+ModelHandle::ModelHandle(std::string id, Model model, Liveness alive)
+    : id_(std::move(id)), model_(std::move(model)), alive_(alive) {}
 
 quench_model_info ModelHandle::info() const {
   quench_model_info info{};
   info.struct_size = sizeof info;
-  table_call(label_, "info", table_->info, model_, &info);
+  model_.call<&quench_model_table::info>(&info);
   return info;
 }
 
 std::span<const quench_parameter_info> ModelHandle::parameters() const {
   const quench_parameter_info* parameters = nullptr;
   uint64_t count = 0;
-  table_call(label_, "parameters", table_->parameters, model_, &parameters, &count);
+  model_.call<&quench_model_table::parameters>(&parameters, &count);
   if (parameters == nullptr && count != 0) {
-    fail(QUENCH_INTERNAL, "{}: {} parameters at NULL", label_, count);
+    fail(QUENCH_INTERNAL, "{}: {} parameters at NULL", label(), count);
   }
   return {parameters, count};
 }
 
 const quench_block_info& ModelHandle::block(uint32_t block) const {
   const quench_block_info* info = nullptr;
-  table_call(label_, "block", table_->block, model_, block, &info);
+  model_.call<&quench_model_table::block>(block, &info);
   if (info == nullptr || info->struct_size < sizeof(quench_block_info)) {
-    fail(QUENCH_INTERNAL, "{}: block {} has no description", label_, block);
+    fail(QUENCH_INTERNAL, "{}: block {} has no description", label(), block);
   }
   return *info;
 }
@@ -88,73 +58,68 @@ const quench_block_info& ModelHandle::block(uint32_t block) const {
 std::span<const quench_carry_info> ModelHandle::carry(uint32_t block, uint32_t stage) const {
   const quench_carry_info* tensors = nullptr;
   uint32_t count = 0;
-  table_call(label_, "carry", table_->carry, model_, block, stage, &tensors, &count);
+  model_.call<&quench_model_table::carry>(block, stage, &tensors, &count);
   if (tensors == nullptr || count == 0) {
-    fail(QUENCH_INTERNAL, "{}: nothing enters stage {} of block {}", label_, stage, block);
+    fail(QUENCH_INTERNAL, "{}: nothing enters stage {} of block {}", label(), stage, block);
   }
   return {tensors, count};
 }
 
 void* ModelHandle::allocate(uint64_t bytes) {
   void* memory = nullptr;
-  if (table_->allocate != nullptr) {
-    table_call(label_, "allocate", table_->allocate, model_, bytes, &memory);
+  if (has_own_memory()) {
+    model_.call<&quench_model_table::allocate>(bytes, &memory);
   }
   return memory;
 }
 
 void ModelHandle::release(void* memory) {
-  if (table_->release != nullptr && memory != nullptr) {
-    const PluginCall call(label_.c_str(), "release");
-    table_->release(model_, memory);
+  if (model_.has<&quench_model_table::release>() && memory != nullptr) {
+    model_.call<&quench_model_table::release>(memory);
   }
 }
 
 void ModelHandle::copy(const quench_tensor& from, const quench_tensor& to, void* stream) {
-  if (table_->copy == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: has no memory of its own to copy to", label_);
-  }
   pin(from);
   pin(to);
-  table_call(label_, "copy", table_->copy, model_, &from, &to, stream);
+  model_.call<&quench_model_table::copy>(&from, &to, stream);
 }
 
 void ModelHandle::embed(const quench_embed_args& args) {
-  work_call(label_, "embed", {}, table_->embed, model_, &args);
+  model_.call<&quench_model_table::embed>(&args);
 }
 
 void ModelHandle::stage(const quench_stage_args& args) {
-  work_call(label_, "stage", {nullptr, args.block}, table_->stage, model_, &args);
+  model_.call_at<&quench_model_table::stage>({nullptr, args.block}, &args);
 }
 
 void ModelHandle::token_nll(const quench_head_args& args) {
-  work_call(label_, "token_nll", {}, table_->token_nll, model_, &args);
+  model_.call<&quench_model_table::token_nll>(&args);
 }
 
 void ModelHandle::logits(const quench_tensor& h, const quench_tensor& logits, void* stream) {
-  work_call(label_, "logits", {}, table_->logits, model_, &h, &logits, stream);
+  model_.call<&quench_model_table::logits>(&h, &logits, stream);
 }
 
 void ModelHandle::weight_get(const std::string& name, const quench_tensor& destination) const {
   pin(destination);
-  table_call(label_, "weight_get", table_->weight_get, model_, name.c_str(), &destination);
+  model_.call<&quench_model_table::weight_get>(name.c_str(), &destination);
 }
 
 void ModelHandle::weight_set(const std::string& name, const quench_tensor& value) {
   pin(value);
-  table_call(label_, "weight_set", table_->weight_set, model_, name.c_str(), &value);
+  model_.call<&quench_model_table::weight_set>(name.c_str(), &value);
 }
 
 uint64_t ModelHandle::weight_generation(const std::string& name) const {
   uint64_t generation = 0;
-  table_call(label_, "weight_generation", table_->weight_generation, model_, name.c_str(),
-             &generation);
+  model_.call<&quench_model_table::weight_generation>(name.c_str(), &generation);
   return generation;
 }
 
 void ModelHandle::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                                 const quench_linear_op* op) {
-  table_call(label_, "set_linear_op", table_->set_linear_op, model_, block, group, linear, op);
+  model_.call<&quench_model_table::set_linear_op>(block, group, linear, op);
   if (op != nullptr) {
     ops_.insert({block, group, linear});
   } else {
@@ -166,51 +131,36 @@ uint32_t ModelHandle::token_wise_from(uint32_t block) const {
   const uint32_t stages = this->block(block).stage_count;
   const auto first = ops_.lower_bound({block, 0, 0});
   const bool replaced = first != ops_.end() && (*first)[0] == block;
-  return table_->token_wise_from == nullptr || replaced
-             ? stages
-             : std::min(stages, guarded_call(label_, "token_wise_from", {}, table_->token_wise_from,
-                                             model_, block));
+  return replaced ? stages
+                  : std::min(stages,
+                             model_.call_or<&quench_model_table::token_wise_from>(stages, block));
 }
 
 uint32_t ModelHandle::features() const {
-  return table_->features != nullptr
-             ? guarded_call(label_, "features", {}, table_->features, model_)
-             : 0;
+  return model_.call_or<&quench_model_table::features>(0u);
 }
 
 void ModelHandle::head_rows(const quench_tensor& h, const quench_tensor& x) {
-  if (table_->head_rows == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: does not show the rows that its output head reads", label_);
-  }
-  work_call(label_, "head_rows", {}, table_->head_rows, model_, &h, &x, nullptr);
+  model_.call<&quench_model_table::head_rows>(&h, &x, nullptr);
 }
 
 const quench_residual_info& ModelHandle::residual() const {
   const quench_residual_info* info = nullptr;
-  if (table_->residual == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: does not say where its residual stream is written and read",
-         label_);
-  }
-  table_call(label_, "residual", table_->residual, model_, &info);
+  model_.call<&quench_model_table::residual>(&info);
   if (info == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: its residual stream has no description", label_);
+    fail(QUENCH_INTERNAL, "{}: its residual stream has no description", label());
   }
   return *info;
 }
 
 double ModelHandle::product_rate(uint32_t flags) {
-  if (table_->product_rate == nullptr) {
-    fail(QUENCH_UNSUPPORTED, "{}: does not measure products", label_);
-  }
   double rate = 0;
-  work_call(label_, "product_rate", {}, table_->product_rate, model_, flags, &rate);
+  model_.call<&quench_model_table::product_rate>(flags, &rate);
   return rate;
 }
 
 const void* ModelHandle::extension(const char* id) const {
-  return table_->extension == nullptr
-             ? nullptr
-             : guarded_call(label_, "extension", {}, table_->extension, model_, id);
+  return model_.call_or<&quench_model_table::extension>(static_cast<const void*>(nullptr), id);
 }
 
 }  // namespace quench

@@ -11,6 +11,7 @@
 
 #include "core/plugin/device_copies.hpp"
 #include "core/plugin/liveness.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/model.h"
 
 namespace quench {
@@ -21,18 +22,13 @@ class ModelHandle {
   // such as one in a process of its own.
   static ModelHandle open(Catalog& catalog, const PluginDescription& description,
                           const quench_model_open_args& args);
-  ~ModelHandle();
-  ModelHandle(ModelHandle&& other) noexcept;
-  ModelHandle& operator=(ModelHandle&& other) noexcept;
-  ModelHandle(const ModelHandle&) = delete;
-  ModelHandle& operator=(const ModelHandle&) = delete;
 
   const std::string& id() const { return id_; }
   // False once the process in which it was opened has ended; every call then fails.
   bool is_alive() const { return static_cast<bool>(alive_); }
-  const std::string& label() const { return label_; }  // "model <id>"
-  const quench_model_table& table() const { return *table_; }
-  quench_model* get() const { return model_; }
+  const std::string& label() const { return model_.label(); }  // "model <id>"
+  const quench_model_table& table() const { return model_.table(); }
+  quench_model* get() const { return model_.get(); }
 
   quench_model_info info() const;
   std::span<const quench_parameter_info> parameters() const;
@@ -40,7 +36,7 @@ class ModelHandle {
   std::span<const quench_carry_info> carry(uint32_t block, uint32_t stage) const;
 
   // Device memory; `allocate` is nullptr for a family that runs in host memory.
-  bool has_own_memory() const { return table_->allocate != nullptr; }
+  bool has_own_memory() const { return model_.has<&quench_model_table::allocate>(); }
   void* allocate(uint64_t bytes);
   void release(void* memory);
   void copy(const quench_tensor& from, const quench_tensor& to, void* stream = nullptr);
@@ -74,15 +70,14 @@ class ModelHandle {
   const void* extension(const char* id) const;
 
  private:
-  ModelHandle(std::string id, const quench_model_table* table, quench_model* model, Liveness alive);
+  using Model = PluginObject<&quench_model_table::close>;
+  ModelHandle(std::string id, Model model, Liveness alive);
 
   std::string id_;
-  std::string label_;
-  const quench_model_table* table_ = nullptr;
-  quench_model* model_ = nullptr;
+  Model model_;
   std::set<std::array<uint32_t, 3>> ops_;  // block, group, linear
   Liveness alive_;
-  DeviceCopies copies_;
+  DeviceCopies copies_;  // ends before the model does
 };
 
 }  // namespace quench

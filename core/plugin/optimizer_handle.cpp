@@ -1,7 +1,5 @@
 #include "core/plugin/optimizer_handle.hpp"
 
-#include <exception>
-
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/instance.hpp"
 
@@ -15,48 +13,34 @@ constexpr uint64_t kMostStateTensors = uint64_t{1} << 24;
 
 OptimizerHandle::OptimizerHandle(Catalog& catalog, const PluginDescription& description,
                                  const nlohmann::json& parameters)
-    : label_(plugin_label(description)),
-      table_(load_table<quench_optimizer_table>(catalog, description)),
-      optimizer_(create_instance(label_, "create", table_->create, parameters)) {}
-
-OptimizerHandle::~OptimizerHandle() {
-  const PluginCall call(label_.c_str(), "destroy");
-  table_->destroy(optimizer_);
-}
+    : optimizer_(make_instance<&quench_optimizer_table::create, &quench_optimizer_table::destroy>(
+          catalog, description, parameters)) {}
 
 void OptimizerHandle::begin(std::span<const quench_parameter_info> tensors, quench_device device) {
-  work_call(label_, "begin", {}, table_->begin, optimizer_, tensors.data(),
-            uint64_t{tensors.size()}, device);
+  optimizer_.call<&quench_optimizer_table::begin>(tensors.data(), tensors.size(), device);
 }
 
 namespace {
 
-// The closure as a plugin calls it; an exception waits here until the plugin has returned.
+// The closure as a plugin calls it.
 struct ClosureCall {
   const std::string& label;
   const OptimizerHandle::Evaluate& evaluate;
   int64_t parameters;
   quench_device device;
   uint64_t evaluations = 0;
-  std::exception_ptr thrown;
+  Thrown thrown = {};
 
   static quench_status call(void* context, const quench_tensor* weights,
                             const quench_tensor* gradient, double* loss,
                             quench_error* error) noexcept {
     auto& self = *static_cast<ClosureCall*>(context);
-    try {
+    return self.thrown.keep(error, [&] {
       const quench_tensor at = self.vector_of(weights, "weights");
       const quench_tensor to = self.vector_of(gradient, "gradient");
       *loss = self.evaluate(at, to);
       ++self.evaluations;
-      return QUENCH_OK;
-    } catch (const Error& failure) {
-      self.thrown = std::current_exception();
-      return report_error(error, failure.code(), failure.what());
-    } catch (...) {
-      self.thrown = std::current_exception();
-      return report_error(error, QUENCH_INTERNAL, "the closure failed");
-    }
+    });
   }
 
   bool is_there(quench_device where) const {
@@ -84,36 +68,26 @@ struct ClosureCall {
 
 void OptimizerHandle::gradient(uint64_t step, const quench_tensor& weights,
                                const Evaluate& evaluate, const quench_tensor& gradient) {
-  if (!takes_closure()) {
-    fail(QUENCH_INTERNAL, "{}: takes no closure", label_);
-  }
-  ClosureCall call{label_, evaluate, weights.shape[0], weights.device, 0, nullptr};
+  ClosureCall call{label(), evaluate, weights.shape[0], weights.device};
   const quench_closure closure = {sizeof closure, &call, ClosureCall::call};
   const quench_closure_args args = {sizeof args, 0, step, &weights, &closure, &gradient};
   quench_error error{sizeof error, 0, {}};
-  const quench_status status =
-      guarded_call(label_, "gradient", {}, table_->gradient, optimizer_, &args, &error);
-  if (call.thrown) {
-    std::rethrow_exception(call.thrown);
-  }
-  if (status != QUENCH_OK) {
-    throw_status(label_, "gradient", status, error);
-  }
+  const quench_status status = optimizer_.call<&quench_optimizer_table::gradient>(&args, &error);
+  call.thrown.rethrow_or(label(), "gradient", status, error);
   if (call.evaluations == 0) {
-    fail(QUENCH_INTERNAL, "{}: made a gradient without evaluating the batch", label_);
+    fail(QUENCH_INTERNAL, "{}: made a gradient without evaluating the batch", label());
   }
 }
 
 void OptimizerHandle::step(std::span<const quench_step_args> tensors) {
   for (const quench_step_args& args : tensors) {
-    table_call(label_, "step", table_->step, optimizer_, &args);
+    optimizer_.call<&quench_optimizer_table::step>(&args);
   }
 }
 
 void OptimizerHandle::evaluation_weights(uint64_t tensor, const quench_tensor& stepped,
                                          const quench_tensor& evaluated) {
-  table_call(label_, "evaluation_weights", table_->evaluation_weights, optimizer_, tensor, &stepped,
-             &evaluated);
+  optimizer_.call<&quench_optimizer_table::evaluation_weights>(tensor, &stepped, &evaluated);
 }
 
 std::vector<TensorInfo> OptimizerHandle::state() {
@@ -121,26 +95,26 @@ std::vector<TensorInfo> OptimizerHandle::state() {
   for (uint64_t index = 0; index < kMostStateTensors; ++index) {
     quench_state_info info{sizeof info, nullptr, {}, 0, nullptr};
     quench_error error{sizeof(quench_error), 0, {}};
-    const quench_status status = guarded_call(label_, "state_info", {}, table_->state_info,
-                                              optimizer_, index, &info, &error);
+    const quench_status status =
+        optimizer_.call<&quench_optimizer_table::state_info>(index, &info, &error);
     if (status == QUENCH_END) {
       return out;
     }
     if (status != QUENCH_OK) {
-      throw_status(label_, "state_info", status, error);
+      throw_status(label(), "state_info", status, error);
     }
     const bool shaped = info.dimensions >= 0 && info.dimensions <= QUENCH_MAX_DIMENSIONS &&
                         (info.dimensions == 0 || info.shape != nullptr);
     if (info.name == nullptr || !shaped) {
-      fail(QUENCH_INTERNAL, "{}: state tensor {} has no name or no shape", label_, index);
+      fail(QUENCH_INTERNAL, "{}: state tensor {} has no name or no shape", label(), index);
     }
     TensorInfo tensor{info.name, info.dtype, {info.shape, info.shape + info.dimensions}, index};
     if (!element_count(tensor.shape)) {
-      fail(QUENCH_INTERNAL, "{}: state tensor {} has an impossible shape", label_, tensor.name);
+      fail(QUENCH_INTERNAL, "{}: state tensor {} has an impossible shape", label(), tensor.name);
     }
     out.push_back(std::move(tensor));
   }
-  fail(QUENCH_INTERNAL, "{}: its state has no end", label_);
+  fail(QUENCH_INTERNAL, "{}: its state has no end", label());
 }
 
 namespace {
@@ -155,12 +129,12 @@ quench_tensor state_view(const TensorInfo& info, void* data) {
 
 void OptimizerHandle::get_state(uint64_t index, const TensorInfo& info, void* destination) {
   const quench_tensor view = state_view(info, destination);
-  table_call(label_, "state_get", table_->state_get, optimizer_, index, &view);
+  optimizer_.call<&quench_optimizer_table::state_get>(index, &view);
 }
 
 void OptimizerHandle::set_state(uint64_t index, const TensorInfo& info, const void* value) {
   const quench_tensor view = state_view(info, const_cast<void*>(value));
-  table_call(label_, "state_set", table_->state_set, optimizer_, index, &view);
+  optimizer_.call<&quench_optimizer_table::state_set>(index, &view);
 }
 
 }  // namespace quench

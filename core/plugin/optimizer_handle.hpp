@@ -11,6 +11,7 @@
 
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/optimizer.h"
 
 namespace quench {
@@ -20,14 +21,11 @@ class OptimizerHandle {
   // `parameters`: complete, as complete_parameters() returns them.
   OptimizerHandle(Catalog& catalog, const PluginDescription& description,
                   const nlohmann::json& parameters);
-  ~OptimizerHandle();
-  OptimizerHandle(const OptimizerHandle&) = delete;
-  OptimizerHandle& operator=(const OptimizerHandle&) = delete;
 
-  const std::string& label() const { return label_; }
+  const std::string& label() const { return optimizer_.label(); }
   void begin(std::span<const quench_parameter_info> tensors, quench_device device);
   // Whether the optimizer evaluates the batch itself (`gradient`).
-  bool takes_closure() const { return table_->gradient != nullptr; }
+  bool takes_closure() const { return optimizer_.has<&quench_optimizer_table::gradient>(); }
   // Writes the mean nll's gradient at `weights` over `gradient` and returns the mean nll; both are
   // float32 [all parameters], in C order, on the device that `begin` was given.
   using Evaluate =
@@ -39,7 +37,9 @@ class OptimizerHandle {
   // Updates these tensors, one after the other.
   void step(std::span<const quench_step_args> tensors);
   // Whether the weights to evaluate and save differ from the stepped ones.
-  bool evaluates_other() const { return table_->evaluation_weights != nullptr; }
+  bool evaluates_other() const {
+    return optimizer_.has<&quench_optimizer_table::evaluation_weights>();
+  }
   void evaluation_weights(uint64_t tensor, const quench_tensor& stepped,
                           const quench_tensor& evaluated);
   // The tensors of the whole state, from `begin` on.
@@ -49,9 +49,7 @@ class OptimizerHandle {
   void set_state(uint64_t index, const TensorInfo& info, const void* value);
 
  private:
-  std::string label_;
-  const quench_optimizer_table* table_ = nullptr;
-  quench_optimizer* optimizer_ = nullptr;
+  PluginObject<&quench_optimizer_table::destroy> optimizer_;
 };
 
 }  // namespace quench

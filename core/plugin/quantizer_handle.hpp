@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/plugin/liveness.hpp"
-#include "core/plugin/plugin_call.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"
 
@@ -19,15 +19,11 @@ class QuantizerHandle {
   // `parameters`: complete, as complete_parameters() returns them.
   QuantizerHandle(Catalog& catalog, const PluginDescription& description,
                   const nlohmann::json& parameters);
-  ~QuantizerHandle();
-  QuantizerHandle(QuantizerHandle&& other) noexcept;
-  QuantizerHandle& operator=(QuantizerHandle&&) = delete;
-  QuantizerHandle(const QuantizerHandle&) = delete;
 
   const std::string& id() const { return id_; }
   // False once the process in which it was made has ended; every call then fails.
   bool is_alive() const { return static_cast<bool>(alive_); }
-  const quench_quantizer_table& table() const { return *table_; }
+  const quench_quantizer_table& table() const { return quantizer_.table(); }
   uint32_t needs() const { return needs_; }  // QUENCH_NEEDS_* | ...; asked once, at creation
 
   // One input group in the making; ends itself. Must not outlive its quantizer.
@@ -65,7 +61,12 @@ class QuantizerHandle {
     Group(const std::string& label, const quench_quantizer_table* table,
           quench_quantizer* quantizer, quench_quantizer_state* state,
           const quench_group_info* info);
-    void require_gram() const;
+    // Function(quantizer, state, args...) about a linear.
+    template <auto Function, typename... Args>
+    auto call(uint32_t linear, Args&&... args) const {
+      return quench::call<Function>(label_, *table_, place(linear), quantizer_, state_,
+                                    std::forward<Args>(args)...);
+    }
     // The weight of one of its linears; of the first where the call is about all.
     CallPlace place(uint32_t linear = 0) const;
 
@@ -85,30 +86,28 @@ class QuantizerHandle {
   }
 
   // Whether its groups keep the Gram matrix of their rows.
-  bool has_gram() const { return table_->gram_get != nullptr; }
+  bool has_gram() const { return quantizer_.has<&quench_quantizer_table::gram_get>(); }
   // Begins a pass over a model; what it gives does not depend on those before.
   void begin_pass();
   // Whether it changes the float model; applies the change of the latest pass.
-  bool has_plan() const { return table_->apply_plan != nullptr; }
+  bool has_plan() const { return quantizer_.has<&quench_quantizer_table::apply_plan>(); }
   void apply_plan(const quench_model_editor& editor);
-  bool wants_group_weights() const { return table_->prepare != nullptr; }
+  bool wants_group_weights() const { return quantizer_.has<&quench_quantizer_table::prepare>(); }
   // Whether it has rules for single modules, in the parameter QUENCH_QUANTIZER_RULES.
-  bool has_rules() const { return table_->rule_fits != nullptr; }
+  bool has_rules() const { return quantizer_.has<&quench_quantizer_table::rule_fits>(); }
   // Whether the pattern of a rule fits.
   bool rule_fits(size_t rule, const std::string& module) const;
   // What a state of such a group takes.
-  bool says_memory() const { return table_->predict_memory != nullptr; }
+  bool says_memory() const { return quantizer_.has<&quench_quantizer_table::predict_memory>(); }
   quench_group_memory memory(const quench_group_memory_args& args) const;  // zeros if not said
   // Whether groups that `other`, of the same plugin, has begun serve this one too.
   bool accepts_groups_of(const QuantizerHandle& other) const;
 
  private:
   std::string id_;
-  std::string label_;
-  const quench_quantizer_table* table_ = nullptr;
-  bool apart_ = false;  // runs in a process of its own
-  quench_quantizer* quantizer_ = nullptr;
-  uint32_t needs_ = 0;
+  PluginObject<&quench_quantizer_table::destroy> quantizer_;
+  bool apart_;  // runs in a process of its own
+  uint32_t needs_;
   Liveness alive_;
 };
 

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "core/error.hpp"
 #include "core/plugin/description.hpp"
 #include "core/plugin/plugin_call.hpp"
+#include "core/plugin/table_slots.hpp"
 #include "quench/abi/module.h"
 
 namespace quench {
@@ -28,8 +30,7 @@ auto guarded_call(const std::string& label, const char* name, CallPlace place, F
   return function(std::forward<Args>(args)...);
 }
 
-// Calls function(args..., &error) and throws unless it returns QUENCH_OK. For calls that look
-// something up, of which there are many.
+// Calls function(args..., &error) and throws unless it returns QUENCH_OK.
 template <typename Function, typename... Args>
 void table_call(const std::string& label, const char* name, Function function, Args&&... args) {
   quench_error error{sizeof(quench_error), 0, {}};
@@ -40,15 +41,27 @@ void table_call(const std::string& label, const char* name, Function function, A
   }
 }
 
-// The same for a call that computes, about a part of the model.
-template <typename Function, typename... Args>
-void work_call(const std::string& label, const char* name, CallPlace place, Function function,
-               Args&&... args) {
-  quench_error error{sizeof(quench_error), 0, {}};
-  const quench_status status =
-      guarded_call(label, name, place, function, std::forward<Args>(args)..., &error);
-  if (status != QUENCH_OK) {
-    throw_status(label, name, status, error);
+// Calls a function of a table of the plugin interface, under the name that it has there:
+//   call<&quench_quantizer_table::observe>(label, table, place, quantizer, state, &args)
+// One that can fail throws unless it returns QUENCH_OK, where no argument is its quench_error; all
+// else returns what it returns. Throws UNSUPPORTED where the table does not have it.
+template <auto Function, typename Table, typename... Args>
+auto call(const std::string& label, const Table& table, CallPlace place, Args&&... args) {
+  constexpr const char* name = kFunctionName<Function>;
+  static_assert(name != nullptr, "abi.json does not have it");
+  const auto function = table.*Function;
+  if (function == nullptr) {
+    fail(QUENCH_UNSUPPORTED, "{}: has no function {}, which is needed here", label, name);
+  }
+  if constexpr (std::is_invocable_v<decltype(function), Args..., quench_error*>) {
+    quench_error error{sizeof(quench_error), 0, {}};
+    const quench_status status =
+        guarded_call(label, name, place, function, std::forward<Args>(args)..., &error);
+    if (status != QUENCH_OK) {
+      throw_status(label, name, status, error);
+    }
+  } else {
+    return guarded_call(label, name, place, function, std::forward<Args>(args)...);
   }
 }
 

@@ -42,17 +42,14 @@ int32_t* allocate_ids(void* context, const uint64_t* counts, uint64_t count) noe
   }
 }
 
-quench_encoder* open_encoder(const std::string& label, const quench_tokenizer_table& table,
-                             std::string_view file, const std::string& name,
-                             const nlohmann::json& parameters) {
+using Encoder = PluginObject<&quench_tokenizer_table::close>;
+
+Encoder open_encoder(Catalog& catalog, const PluginDescription& description, std::string_view file,
+                     const std::string& name, const nlohmann::json& parameters) {
   const std::string text = parameters.dump();
-  quench_encoder* encoder = nullptr;
-  work_call(label, "open", {}, table.open, file.data(), uint64_t{file.size()}, name.c_str(),
-            text.c_str(), uint64_t{text.size()}, &encoder);
-  if (encoder == nullptr) {
-    fail(QUENCH_INTERNAL, "{}: open succeeded without an instance", label);
-  }
-  return encoder;
+  return Encoder::make<&quench_tokenizer_table::open>(
+      plugin_label(description), load_table<quench_tokenizer_table>(catalog, description),
+      file.data(), uint64_t{file.size()}, name.c_str(), text.c_str(), uint64_t{text.size()});
 }
 
 }  // namespace
@@ -61,25 +58,8 @@ TokenizerHandle::TokenizerHandle(Catalog& catalog, const PluginDescription& desc
                                  std::string_view file, const std::string& name,
                                  const nlohmann::json& parameters)
     : id_(description.id),
-      label_(plugin_label(description)),
-      table_(load_table<quench_tokenizer_table>(catalog, description)),
-      encoder_(open_encoder(label_, *table_, file, name, parameters)),
-      vocabulary_size_(
-          guarded_call(label_, "vocabulary_size", {}, table_->vocabulary_size, encoder_)) {}
-
-TokenizerHandle::~TokenizerHandle() {
-  if (encoder_ != nullptr) {
-    const PluginCall call(label_.c_str(), "close");
-    table_->close(encoder_);
-  }
-}
-
-TokenizerHandle::TokenizerHandle(TokenizerHandle&& other) noexcept
-    : id_(std::move(other.id_)),
-      label_(std::move(other.label_)),
-      table_(other.table_),
-      encoder_(std::exchange(other.encoder_, nullptr)),
-      vocabulary_size_(other.vocabulary_size_) {}
+      encoder_(open_encoder(catalog, description, file, name, parameters)),
+      vocabulary_size_(encoder_.call<&quench_tokenizer_table::vocabulary_size>()) {}
 
 EncodedBatch TokenizerHandle::encode(const TextBatch& batch, bool add_special) {
   if (batch.documents() == 0) {
@@ -89,10 +69,10 @@ EncodedBatch TokenizerHandle::encode(const TextBatch& batch, bool add_special) {
   const quench_text_batch view = {sizeof view, add_special ? QUENCH_ENCODE_ADD_SPECIAL : 0u,
                                   batch.documents(), batch.text().data(), batch.offsets().data()};
   const quench_id_sink sink = {sizeof sink, &ids, allocate_ids};
-  work_call(label_, "encode", {}, table_->encode, encoder_, &view, &sink);
+  encoder_.call<&quench_tokenizer_table::encode>(&view, &sink);
   if (ids.calls != 1 || ids.batch.documents() != batch.documents()) {
-    fail(QUENCH_INTERNAL, "{}: encode asked for the ids' memory {} times, wanted once", label_,
-         ids.calls);
+    fail(QUENCH_INTERNAL, "{}: encode asked for the ids' memory {} times, wanted once",
+         encoder_.label(), ids.calls);
   }
   EncodedBatch out = std::move(ids.batch);
   out.ids.pop_back();
@@ -100,8 +80,8 @@ EncodedBatch TokenizerHandle::encode(const TextBatch& batch, bool add_special) {
     return id < 0 || static_cast<uint64_t>(id) >= vocabulary_size_;
   });
   if (outside != out.ids.end()) {
-    fail(QUENCH_INTERNAL, "{}: encode gave the id {}, and its vocabulary has {}", label_, *outside,
-         vocabulary_size_);
+    fail(QUENCH_INTERNAL, "{}: encode gave the id {}, and its vocabulary has {}", encoder_.label(),
+         *outside, vocabulary_size_);
   }
   return out;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "core/plugin/text_batch.hpp"
 #include "quench/abi/kind/tokenizer.h"
 
@@ -18,10 +19,6 @@ class TokenizerHandle {
   // complete_parameters() returns them.
   TokenizerHandle(Catalog& catalog, const PluginDescription& description, std::string_view file,
                   const std::string& name, const nlohmann::json& parameters);
-  ~TokenizerHandle();
-  TokenizerHandle(TokenizerHandle&& other) noexcept;
-  TokenizerHandle& operator=(TokenizerHandle&&) = delete;
-  TokenizerHandle(const TokenizerHandle&) = delete;
 
   const std::string& id() const { return id_; }
   // One more than the largest id.
@@ -32,9 +29,7 @@ class TokenizerHandle {
 
  private:
   std::string id_;
-  std::string label_;
-  const quench_tokenizer_table* table_ = nullptr;
-  quench_encoder* encoder_ = nullptr;
+  PluginObject<&quench_tokenizer_table::close> encoder_;
   uint64_t vocabulary_size_ = 0;
 };
 

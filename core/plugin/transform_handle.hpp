@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/plugin/catalog.hpp"
+#include "core/plugin/plugin_object.hpp"
 #include "quench/abi/kind/transform.h"
 
 namespace quench {
@@ -16,9 +17,6 @@ class TransformHandle {
   // `parameters`: complete, as complete_parameters() returns them.
   TransformHandle(Catalog& catalog, const PluginDescription& description,
                   const nlohmann::json& parameters);
-  ~TransformHandle();
-  TransformHandle(const TransformHandle&) = delete;
-  TransformHandle& operator=(const TransformHandle&) = delete;
 
   const std::string& id() const { return id_; }
   uint32_t needs() const;
@@ -27,10 +25,8 @@ class TransformHandle {
 
  private:
   std::string id_;
-  std::string label_;
-  const quench_transform_table* table_;
+  PluginObject<&quench_transform_table::destroy> transform_;
   bool apart_;  // runs in a process of its own
-  quench_transform* transform_;
 };
 
 }  // namespace quench

@@ -13,8 +13,8 @@ HostCopyMemory::HostCopyMemory(ModelHandle& model, uint64_t bytes)
     : model_(model), table_(device_memory_of(model)) {
   const uint64_t wanted = std::max<uint64_t>(64, bytes);
   if (table_ != nullptr) {
-    table_call(model_.label(), "allocate_host", table_->allocate_host, model_.get(), wanted,
-               &data_);
+    call<&quench_model_device_memory::allocate_host>(model_.label(), *table_, {}, model_.get(),
+                                                     wanted, &data_);
     return;
   }
   data_ = allocate_tensor_memory(wanted);
@@ -27,8 +27,8 @@ HostCopyMemory::~HostCopyMemory() {
   if (table_ == nullptr) {
     release_tensor_memory(data_);
   } else if (model_.is_alive()) {
-    const PluginCall call(model_.label().c_str(), "release_host");
-    table_->release_host(model_.get(), data_);
+    call<&quench_model_device_memory::release_host>(model_.label(), *table_, {}, model_.get(),
+                                                    data_);
   }
 }
 
@@ -46,7 +46,8 @@ uint64_t free_device_bytes(ModelHandle& model) {
   }
   uint64_t free = 0;
   uint64_t total = 0;
-  table_call(model.label(), "available", table->available, model.get(), &free, &total);
+  call<&quench_model_device_memory::available>(model.label(), *table, {}, model.get(), &free,
+                                               &total);
   return free;
 }
 

@@ -35,7 +35,7 @@ TEST_CASE("format handle: offers are held to what files are held to", "[core][pl
   };
   CHECK(open("truth").empty());
   const std::pair<const char*, const char*> lies[] = {
-      {"nothing", "open succeeded without a checkpoint"},
+      {"nothing", "open succeeded without an instance"},
       {"no_tensors", "offers no tensors"},
       {"no_read", "a table of them with a NULL function"},
       {"count", "offers 18446744073709551615 tensors, at most 4194304 are taken"},
