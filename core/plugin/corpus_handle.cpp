@@ -23,30 +23,8 @@ int form_of(const quench_document& document) {
 CorpusHandle::CorpusHandle(Catalog& catalog, const PluginDescription& description,
                            const nlohmann::json& parameters)
     : id_(description.id),
-<<<<<<< HEAD
-      label_(plugin_label(description)),
-      table_(load_table<quench_corpus_table>(catalog, description)),
-      corpus_(create_instance(label_, "open", table_->open, parameters)) {}
-
-CorpusHandle::~CorpusHandle() {
-  if (corpus_ != nullptr) {
-    const PluginCall call(label_.c_str(), "close");
-    table_->close(corpus_);
-  }
-}
-
-CorpusHandle::CorpusHandle(CorpusHandle&& other) noexcept
-    : id_(std::move(other.id_)),
-      label_(std::move(other.label_)),
-      table_(other.table_),
-      corpus_(std::exchange(other.corpus_, nullptr)),
-      places_(other.places_),
-      given_(other.given_),
-      form_(other.form_) {}
-=======
       corpus_(make_instance<&quench_corpus_table::open, &quench_corpus_table::close>(
           catalog, description, parameters)) {}
->>>>>>> s-abi
 
 bool CorpusHandle::next(quench_document& document) {
   document = {};

@@ -29,15 +29,9 @@ class CorpusHandle {
 
  private:
   std::string id_;
-<<<<<<< HEAD
-  std::string label_;
-  const quench_corpus_table* table_ = nullptr;
-  quench_corpus* corpus_ = nullptr;
+  PluginObject<&quench_corpus_table::close> corpus_;
   uint64_t places_ = 0;
   uint64_t given_ = 0;
-=======
-  PluginObject<&quench_corpus_table::close> corpus_;
->>>>>>> s-abi
   int form_ = 0;  // 1 text, 2 ids, 3 record; 0 before the first document
 };
 
