@@ -197,7 +197,8 @@ std::unique_ptr<AverageSource::Worker> AverageSource::make_worker() const {
   const bool apart = catalog_.placed(*averaging_.plugin).placement == Placement::kOwn;
   auto worker = std::make_unique<Worker>(
       Worker{AveragingHandle(catalog_, *averaging_.plugin, averaging_.parameters),
-             apart ? kChunkApart : kChunk, {}});
+             apart ? kChunkApart : kChunk,
+             {}});
   if (options_.weights.empty()) {
     worker->handle.begin(plugin_view_);
   } else {
