@@ -35,7 +35,7 @@ struct TableSlots {
 
 
 NAMES = """
-// The name of a function of the plugin interface: kFunctionName<&quench_quantizer_table::begin>.
+// The name of a function of the plugin interface: kFunctionName<&TABLE::begin>.
 template <auto Function>
 inline constexpr const char* kFunctionName = nullptr;
 """

@@ -86,8 +86,10 @@ std::string ground_of(const Add& add) {
     add(common, out);
   }
   const auto says = [&](std::string_view part) { return out.find(part) != std::string::npos; };
-  if (!says("\nparts.metric=") || (!says("\nparts.weights=") && !says("\nparts.averaging="))) {
-    for (const CommonField& named : kNamed) {
+  const bool metric = says("\nparts.metric=");
+  const bool weights = says("\nparts.weights=") || says("\nparts.averaging=");
+  for (const CommonField& named : kNamed) {
+    if (!metric || (!weights && named.name != "details")) {
       add(named, out);
     }
   }

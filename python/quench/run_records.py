@@ -252,8 +252,10 @@ def _common_ground(record):
     """All that two values must have in common to be compared; what is None is as if it were not there."""
     ground = {}
     parts = {name for name, part in (record["parts"] or {}).items() if part is not None}
-    by_content = "metric" in parts and bool({"averaging", "weights"} & parts)
-    for field, members in COMMON.items() if by_content else {**COMMON, **NAMED}.items():
+    weights = bool({"averaging", "weights"} & parts)
+    for field, members in {**COMMON, **NAMED}.items():
+        if field in NAMED and "metric" in parts and (weights or field == "details"):
+            continue
         value = record[field]
         if members is not None:
             value = {name: (value or {}).get(name) for name in members}

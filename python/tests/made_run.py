@@ -42,7 +42,7 @@ class MadeRun:
             environment["sweep"] = weights["sweep"]
         name = weights["checkpoint"]["branch"] + "/" + weights["checkpoint"]["revision"]
         parts = {"weights": name + ("/" + weights["averaging"]["label"] if weights["averaging"] else ""),
-                 "point": weights["sweep"], "metric": {"id": metric}, "method": more.get("quantizer"),
+                 "point": weights["sweep"], "metric": {"id": metric, "corpus": label}, "method": more.get("quantizer"),
                  "draw": more.get("draw"), "jitter": more.get("jitter")}
         if weights["averaging"]:
             parts["averaging"] = {"members": [weights["checkpoint"]["branch"] + "/" + each

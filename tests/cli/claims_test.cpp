@@ -287,6 +287,7 @@ TEST_CASE("claims: two machines that see names late train once, and compute ever
   need_training();
   const Workplace here;
   write_training(here);
+  std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // until all see the manifest
   std::vector<ChildProcess> all;
   for (int i = 0; i < 4; ++i) {
     all.push_back(start(

@@ -18,7 +18,7 @@ std::set<std::string> copy_plugins(const Workplace& here, const std::set<std::st
       fs::create_directories(copies);
       fs::create_directory_symlink(fs::read_symlink(kind.path()), copies / name);
     }
-    if (kind.is_symlink() || name == "host" || name == "cuda") {
+    if (kind.is_symlink() || !kind.is_directory() || name == "host" || name == "cuda") {
       continue;  // libraries of the program's own
     }
     for (const auto& library : fs::directory_iterator(kind.path())) {

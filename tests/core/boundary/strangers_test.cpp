@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/plugin/sandbox/sandbox.hpp"
+#include "tests/cli/copied_plugins.hpp"
 #include "tests/core/boundary/misbehaving.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
@@ -137,8 +138,11 @@ TEST_CASE("boundary: plugins that memory was too small for are found when it is 
                       "metrics:\n"
                       "  - validation_loss: {corpus: v, block: 16}\n"
                       "corpora: {v: {text: {path: t.txt}}}\n");
-  std::filesystem::remove(here.folder() / "home/plugins.json");
-  quench::Command limited = here.command({"plan", "m.yaml"});
+  // What came with quench was described when it was built.
+  REQUIRE(quench::test::copy_plugins(here, {"rtn"}) == std::set<std::string>{"rtn"});
+  const Workplace::Arguments plan = {"plan", "m.yaml", "--plugin-path",
+                                     (here.folder() / "plugins").string()};
+  quench::Command limited = here.command(plan);
   limited.words.insert(limited.words.begin(),
                        {"/bin/sh", "-c", "ulimit -v 300000; exec \"$0\" \"$@\""});
   quench::ChildProcess process = quench::ChildProcess::start(limited);
@@ -147,7 +151,7 @@ TEST_CASE("boundary: plugins that memory was too small for are found when it is 
   CHECK(first.code == 1);
   CHECK_THAT(first.err, Contains("rtn.so was rejected: cannot be loaded: ") &&
                             Contains("failed to map segment"));
-  const Outcome second = here.run({"plan", "m.yaml"});
+  const Outcome second = here.run(plan);
   INFO(second.err);
   CHECK(second.code == 0);
 }
