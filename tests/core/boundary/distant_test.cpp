@@ -106,6 +106,7 @@ Measured measure(const Workplace& here, const std::filesystem::path& checkpoint,
       "run",           family + ".yaml",
       "--json",        "--fresh",
       "--threads",     "2",
+      "--sandbox",     "off",  // the family opens another's library
       "--plugin-path", quench::test::boundary_plugin(family == "llama" ? "distant" : family)};
   if (apart) {
     arguments.insert(arguments.end(), {"--plugin-path", "plugins"});
