@@ -71,6 +71,16 @@ std::vector<pid_t> children_with(const std::string& word, pid_t parent) {
   return out;
 }
 
+// Starts the run when its plugins are described: the workers that it has then are those of its
+// cells, and none that only describes.
+quench::ChildProcess start_described(const MisbehavingRun& run) {
+  const Outcome listed = run.here.run(
+      {"plugins", "list", "--plugin-path", quench::test::boundary_plugin("misbehaving")});
+  INFO(listed.err);
+  REQUIRE(listed.code == 0);
+  return run.here.start(run.arguments());
+}
+
 }  // namespace
 
 TEST_CASE("apart: a quantizer gives the same values in a process of its own", "[boundary]") {
@@ -201,7 +211,7 @@ TEST_CASE("apart: processes that are killed from outside interrupt their cell", 
   const bool latest_first = GENERATE(false, true);
   CAPTURE(latest_first);
   const MisbehavingRun run("hang", "", kApart);
-  quench::ChildProcess process = run.here.start(run.arguments());
+  quench::ChildProcess process = start_described(run);
   std::vector<pid_t> workers;
   for (int i = 0; i < 600 && workers.size() < 2; ++i) {
     ::usleep(50'000);
@@ -260,7 +270,7 @@ TEST_CASE("apart: what a plugin gives without end fails its cell, and the host s
 
 TEST_CASE("apart: SIGTERM is heard while a plugin calls without end", "[boundary]") {
   const MisbehavingRun run("write_texts_for_ever", "", kApart);
-  quench::ChildProcess process = run.here.start(run.arguments());
+  quench::ChildProcess process = start_described(run);
   for (int i = 0; i < 600 && children_with("__worker", process.id()).empty(); ++i) {
     ::usleep(50'000);
   }
@@ -275,7 +285,7 @@ TEST_CASE("apart: SIGTERM is heard while a plugin calls without end", "[boundary
 
 TEST_CASE("apart: Ctrl-C ends a plugin that hangs", "[boundary]") {
   const MisbehavingRun run("hang", "", kApart);
-  quench::ChildProcess process = run.here.start(run.arguments());
+  quench::ChildProcess process = start_described(run);
   for (int i = 0; i < 600 && children_with("__worker", process.id()).empty(); ++i) {
     ::usleep(50'000);
   }
