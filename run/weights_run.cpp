@@ -10,7 +10,6 @@
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "core/plugin/at_work.hpp"
 #include "core/plugin/host_services.hpp"
-#include "core/plugin/plugin_call.hpp"
 #include "core/plugin/running_code.hpp"
 #include "run/grid/describe_cell.hpp"
 

@@ -52,7 +52,7 @@ Workplace::Workplace() {
   folder_.write("t.txt", text.substr(0, 1000));
   std::filesystem::create_directory(folder_ / "home");
   const std::filesystem::path probes = binary_dir() / "tests/quench-home/plugins.json";
-  if (std::filesystem::exists(probes)) {  // else this workplace probes for itself
+  if (std::filesystem::exists(probes)) {  // else the program describes them itself
     std::filesystem::copy(probes, folder_ / "home/plugins.json");
   }
 }
