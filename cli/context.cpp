@@ -4,7 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/base/process/shell_word.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

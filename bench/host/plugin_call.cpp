@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "core/plugin/worker/served_plugins.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/memory_source.hpp"

@@ -4,7 +4,7 @@
 
 #include "core/pass/quantization_pass.hpp"
 #include "core/pass/quantize_sink.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -10,7 +10,7 @@
 #include "core/inputs/averaging/average_identity.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_weights.hpp"
-#include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/handles/averaging_handle.hpp"
 
 namespace quench {
 

@@ -1,7 +1,7 @@
 // The plugins of the build, with processes that are none: what is placed apart is loaded here.
 #pragma once
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 namespace quench::test {
 

@@ -9,7 +9,7 @@
 #include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/error.hpp"
-#include "core/plugin/service_tables.hpp"
+#include "core/plugin/services/service_tables.hpp"
 
 namespace quench {
 

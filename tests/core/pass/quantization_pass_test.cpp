@@ -10,7 +10,7 @@
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/process_memory.hpp"
 #include "core/pass/quantize_model.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"

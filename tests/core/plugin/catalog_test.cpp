@@ -1,4 +1,4 @@
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "core/plugin/code_identity.hpp"
-#include "core/plugin/search_path.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
+#include "core/plugin/catalog/search_path.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"

@@ -1,5 +1,5 @@
 // What a stranger's code can do at first contact, and which interpreters are believed.
-#include "core/plugin/foreign_code.hpp"
+#include "core/plugin/catalog/foreign_code.hpp"
 
 #include <sys/stat.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/checkpoint/checkpoint_place.hpp"
+#include "core/plugin/catalog/show.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
-#include "core/plugin/show.hpp"
 #include "core/plugin/worker/served_plugins.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"

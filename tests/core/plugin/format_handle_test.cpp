@@ -1,11 +1,11 @@
 // What the host makes of a format that offers what it should not.
-#include "core/plugin/format_handle.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "core/plugin/choose.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/choose.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

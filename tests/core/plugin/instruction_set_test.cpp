@@ -1,10 +1,10 @@
-#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 using quench::available_instruction_sets;
 using quench::choose_instruction_set;

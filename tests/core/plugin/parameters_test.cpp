@@ -1,4 +1,4 @@
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>

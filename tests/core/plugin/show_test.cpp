@@ -1,4 +1,4 @@
-#include "core/plugin/show.hpp"
+#include "core/plugin/catalog/show.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
