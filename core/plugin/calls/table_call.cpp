@@ -52,7 +52,7 @@ std::string table_fault(const std::string& kind, const void* table) {
   uint32_t struct_size = 0;
   std::memcpy(&struct_size, table, sizeof struct_size);
   if (struct_size < known->size) {
-    return fmt::format("its table has struct_size {}, expected at least {}", struct_size,
+    return fmt::format("its table has struct_size {}, wanted at least {}", struct_size,
                        known->size);
   }
   std::set<std::string_view> begun;  // groups of functions that are there together

@@ -33,7 +33,7 @@ std::string choices_fault(const ParameterSchema& parameter) {
     return parameter.choices.empty() ? "" : "has choices, but is not a choice";
   }
   if (parameter.choices.empty() || parameter.choices.size() > kMaxChoices) {
-    return fmt::format("{} choices, expected 1..{}", parameter.choices.size(), kMaxChoices);
+    return fmt::format("{} choices, wanted 1..{}", parameter.choices.size(), kMaxChoices);
   }
   std::set<std::string> seen;
   for (const std::string& choice : parameter.choices) {
@@ -46,7 +46,7 @@ std::string choices_fault(const ParameterSchema& parameter) {
 
 std::string parameter_fault(const ParameterSchema& parameter) {
   if (!is_id(parameter.name, false)) {
-    return "bad name, expected [a-z][a-z0-9_]{0,63}";
+    return "bad name, wanted [a-z][a-z0-9_]{0,63}";
   }
   if (parameter_type_name(parameter.type).empty()) {
     return fmt::format("unknown type {}", parameter.type);
@@ -103,15 +103,14 @@ std::string preset_fault(const PluginDescription& item) {
 std::string item_fault(const PluginDescription& item) {
   const auto& kinds = plugin_kinds();
   if (std::find(kinds.begin(), kinds.end(), item.kind) == kinds.end()) {
-    return fmt::format("unknown kind \"{}\", expected one of {}", printable(item.kind),
+    return fmt::format("unknown kind \"{}\", wanted one of {}", printable(item.kind),
                        fmt::join(kinds, ", "));
   }
   if (!is_id(item.id, true)) {
-    return fmt::format("bad id \"{}\", expected [a-z][a-z0-9_-]{{0,63}}", printable(item.id));
+    return fmt::format("bad id \"{}\", wanted [a-z][a-z0-9_-]{{0,63}}", printable(item.id));
   }
   if (item.parameters.size() > kMaxParameters) {
-    return fmt::format("{} parameters, expected at most {}", item.parameters.size(),
-                       kMaxParameters);
+    return fmt::format("{} parameters, wanted at most {}", item.parameters.size(), kMaxParameters);
   }
   std::set<std::string> names;
   for (const ParameterSchema& parameter : item.parameters) {
@@ -130,7 +129,7 @@ std::string item_fault(const PluginDescription& item) {
 
 std::string find_fault(const std::vector<PluginDescription>& items) {
   if (items.empty() || items.size() > kMaxItems) {
-    return fmt::format("{} items, expected 1..{}", items.size(), kMaxItems);
+    return fmt::format("{} items, wanted 1..{}", items.size(), kMaxItems);
   }
   std::set<std::pair<std::string, std::string>> names;
   for (const PluginDescription& item : items) {

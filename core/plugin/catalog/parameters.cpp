@@ -73,14 +73,14 @@ std::string scalar_problem(const ParameterSchema& schema, const std::string& whe
   if (is_numeric(schema.type)) {
     const double number = value.get<double>();
     if (number < schema.minimum || number > schema.maximum) {
-      return fmt::format("{} = {}, expected {}", where, shown(value), range_text(schema));
+      return fmt::format("{} = {}, wanted {}", where, shown(value), range_text(schema));
     }
   }
   if (schema.type == QUENCH_PARAMETER_CHOICE) {
     const auto& text = value.get_ref<const std::string&>();
     if (std::find(schema.choices.begin(), schema.choices.end(), text) == schema.choices.end()) {
       const std::string near = nearest(text, schema.choices);
-      return fmt::format("{} = {}, expected {}{}", where, printable(text, 60), range_text(schema),
+      return fmt::format("{} = {}, wanted {}{}", where, printable(text, 60), range_text(schema),
                          near.empty() ? "" : "; did you mean " + near + "?");
     }
   }

@@ -14,7 +14,7 @@ namespace quench {
 
 struct ParameterProblem {
   std::string parameter;  // the key at fault; "" for the whole object
-  std::string message;    // complete: "bits = 9, expected 2..8"
+  std::string message;    // complete: "bits = 9, wanted 2..8"
 };
 
 // Checks `given` (an object) against the schema and fills in defaults. Appends all problems instead

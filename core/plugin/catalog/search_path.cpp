@@ -95,7 +95,7 @@ Trusted trusted_with_plugins(const fs::path& executable) {
 
 std::string folder_fault(const fs::path& folder, const Trusted& trusted) {
   if (!folder.is_absolute()) {
-    return "a relative folder in the search path for plugins; expected an absolute one";
+    return "a relative folder in the search path for plugins; wanted an absolute one";
   }
   std::error_code error;
   const fs::path real = fs::canonical(folder, error);

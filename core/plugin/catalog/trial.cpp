@@ -45,7 +45,7 @@ std::string try_model(const std::string& label, const quench_model_table& table)
   quench_error error{sizeof(quench_error), 0, {}};
   const int32_t score = table.probe("{}", 2, &error);
   if (score < 0 || score > 100) {
-    fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0..100", label, score);
+    fail(QUENCH_INTERNAL, "{}: probe returned {}, wanted 0..100", label, score);
   }
   return score == 0 ? "" : fmt::format("{}: probe gives an empty config {} points", label, score);
 }
@@ -58,7 +58,7 @@ std::string try_format(const std::string& label, const quench_format_table& tabl
     quench_error error{sizeof(quench_error), 0, {}};
     const int32_t score = table.probe(nothing.get(), &error);
     if (score < 0 || score > 100) {
-      fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0..100", label, score);
+      fail(QUENCH_INTERNAL, "{}: probe returned {}, wanted 0..100", label, score);
     }
     if (score != 0) {
       return fmt::format("{}: probe gives a place without files {} points", label, score);
@@ -73,7 +73,7 @@ std::string try_tokenizer(const std::string& label, const quench_tokenizer_table
   quench_error error{sizeof(quench_error), 0, {}};
   const int32_t score = table.probe(&empty, &error);
   if (score < 0) {
-    fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0 or more", label, score);
+    fail(QUENCH_INTERNAL, "{}: probe returned {}, wanted 0 or more", label, score);
   }
   return score == 0 ? "" : fmt::format("{}: probe gives an empty file {} points", label, score);
 }

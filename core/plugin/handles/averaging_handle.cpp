@@ -38,7 +38,7 @@ std::vector<uint64_t> AveragingHandle::select(std::span<const quench_averaging_m
   selected.resize(count);
   for (uint64_t i = 0; i < count; ++i) {
     if (selected[i] >= members.size() || (i > 0 && selected[i] <= selected[i - 1])) {
-      fail(QUENCH_INTERNAL, "{}: selects member {} of {}, expected ascending indices",
+      fail(QUENCH_INTERNAL, "{}: selects member {} of {}, wanted ascending indices",
            averaging_.label(), selected[i], members.size());
     }
   }

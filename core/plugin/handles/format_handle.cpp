@@ -142,7 +142,7 @@ FormatAnswer FormatHandle::probe(const CheckpointPlace& place) const {
   FormatAnswer out;
   out.score = call<&quench_format_table::probe>(label_, *table_, {}, place.get(), &error);
   if (out.score < 0 || out.score > 100) {
-    fail(QUENCH_INTERNAL, "{}: probe returned {}, expected 0..100", label_, out.score);
+    fail(QUENCH_INTERNAL, "{}: probe returned {}, wanted 0..100", label_, out.score);
   }
   error.message[sizeof error.message - 1] = '\0';
   out.message = printable(error.message, sizeof error.message);

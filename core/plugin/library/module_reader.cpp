@@ -40,7 +40,7 @@ std::string copy_optional(const char* text, size_t limit, const std::string& wha
 
 void check_size(uint32_t size, size_t wanted, const std::string& what) {
   if (size < wanted) {
-    fail(QUENCH_FAILED_PRECONDITION, "{} has struct_size {}, expected at least {}", what, size,
+    fail(QUENCH_FAILED_PRECONDITION, "{} has struct_size {}, wanted at least {}", what, size,
          wanted);
   }
 }
@@ -96,7 +96,7 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
   out.reference = copy_optional(in->reference, kMaxText, named + ": its reference");
   out.example = copy_optional(in->example, kMaxLongText, named + ": its example");
   if (in->parameter_count > kMaxCount || (in->parameter_count > 0 && in->parameters == nullptr)) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: {} parameters at {}, expected at most {}", named,
+    fail(QUENCH_FAILED_PRECONDITION, "{}: {} parameters at {}, wanted at most {}", named,
          in->parameter_count, in->parameters == nullptr ? "NULL" : "an address", kMaxCount);
   }
   // The distance between elements follows the plugin's own header, which may have a longer struct.
@@ -106,7 +106,7 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
     const std::string where = fmt::format("{}: parameter {}", named, i);
     check_size(parameter.struct_size, sizeof(quench_parameter), where);
     if (parameter.struct_size % alignof(quench_parameter) != 0) {
-      fail(QUENCH_FAILED_PRECONDITION, "{} has struct_size {}, expected a multiple of {}", where,
+      fail(QUENCH_FAILED_PRECONDITION, "{} has struct_size {}, wanted a multiple of {}", where,
            parameter.struct_size, alignof(quench_parameter));
     }
     out.parameters.push_back(read_parameter(parameter, where));
@@ -156,7 +156,7 @@ std::vector<PluginDescription> read_module(const quench_module& module) {
     fail(QUENCH_FAILED_PRECONDITION, "quench_module: init is NULL");
   }
   if (module.item_count > kMaxCount || (module.item_count > 0 && module.items == nullptr)) {
-    fail(QUENCH_FAILED_PRECONDITION, "quench_module: {} items at {}, expected at most {}",
+    fail(QUENCH_FAILED_PRECONDITION, "quench_module: {} items at {}, wanted at most {}",
          module.item_count, module.items == nullptr ? "NULL" : "an address", kMaxCount);
   }
   std::vector<PluginDescription> items;

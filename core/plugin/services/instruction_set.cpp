@@ -84,7 +84,7 @@ InstructionSet choose_instruction_set(const std::optional<std::string>& wanted) 
       return form.instructions;
     }
   }
-  fail(QUENCH_INVALID_ARGUMENT, "QUENCH_ISA = \"{}\", expected one of avx512, avx2, portable",
+  fail(QUENCH_INVALID_ARGUMENT, "QUENCH_ISA = \"{}\", wanted one of avx512, avx2, portable",
        printable(*wanted));
 }
 

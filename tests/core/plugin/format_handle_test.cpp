@@ -60,7 +60,7 @@ TEST_CASE("format handle: offers are held to what files are held to", "[core][pl
   const TemporaryDir place;
   place.write("config.json", "score");
   CHECK(message_of([&] { format.probe(CheckpointPlace(place.path())); }) ==
-        "format lying_format: probe returned 101, expected 0..100");
+        "format lying_format: probe returned 101, wanted 0..100");
   CHECK_THAT(message_of([&] { format.list(CheckpointPlace(place.path())); }),
              Catch::Contains("lists '../outside', which is no file of the place"));
   quench::shutdown_plugins();

@@ -107,7 +107,7 @@ TEST_CASE("table: missing, short and incomplete tables are faults", "[core][plug
   quench_quantizer_table table{};
   table.struct_size = 16;
   CHECK(quench::table_fault("quantizer", &table) ==
-        "its table has struct_size 16, expected at least " + std::to_string(sizeof table));
+        "its table has struct_size 16, wanted at least " + std::to_string(sizeof table));
   table.struct_size = sizeof table;
   CHECK(quench::table_fault("quantizer", &table) == "function create of its table is NULL");
 }
