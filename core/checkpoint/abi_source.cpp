@@ -57,7 +57,6 @@ AbiSource::AbiSource(std::shared_ptr<const TensorSource> source)
                                          count,
                                          info,
                                          find,
-                                         read,
-                                         nullptr} {}
+                                         read} {}
 
 }  // namespace quench

@@ -58,8 +58,7 @@ OfferedReplay::~OfferedReplay() {
 }
 
 const quench_block_service* block_service() {
-  static constexpr quench_block_service kTable = {sizeof(quench_block_service), place, run, weight,
-                                                  nullptr};
+  static constexpr quench_block_service kTable = {sizeof(quench_block_service), place, run, weight};
   return &kTable;
 }
 
