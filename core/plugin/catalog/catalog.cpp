@@ -251,7 +251,7 @@ Placed Catalog::placed(const PluginDescription& description) const {
   if (is_python_file(description.library)) {
     return {Placement::kOwn, "written in Python"};
   }
-  if (!options_.load_apart || is_shipped(description)) {
+  if (!options_.load_in_worker || is_shipped(description)) {
     return {};
   }
   const auto is_named = [&](const std::string& name) {
@@ -286,19 +286,19 @@ void Catalog::compute_on(quench_device device, const char* driver) {
 }
 
 uint64_t Catalog::starts(const PluginDescription& description) const {
-  return options_.starts_apart && placed(description).placement == Placement::kOwn
-             ? options_.starts_apart(description)
+  return options_.starts_in_worker && placed(description).placement == Placement::kOwn
+             ? options_.starts_in_worker(description)
              : 0;
 }
 
 const quench_item& Catalog::load(const PluginDescription& description) {
   const Placed where = placed(description);
   if (where.placement == Placement::kOwn) {
-    if (!options_.load_apart) {
+    if (!options_.load_in_worker) {
       fail(QUENCH_UNSUPPORTED, "{}: {} asks for a process of its own, and this program starts none",
            plugin_label(description), where.reason);
     }
-    return options_.load_apart(description);
+    return options_.load_in_worker(description);
   }
   Live& state = live();
   const std::lock_guard lock(state.mutex);

@@ -32,9 +32,9 @@ struct CatalogOptions {
   std::function<nlohmann::json(const nlohmann::json& code)> counts_as = {};
   // The item, served by a process of its own; it outlives the catalog. Empty: this program starts
   // no such processes, and all plugins share its own.
-  std::function<const quench_item&(const PluginDescription&)> load_apart = {};
+  std::function<const quench_item&(const PluginDescription&)> load_in_worker = {};
   // How often that process was started; one more once it has ended.
-  std::function<uint64_t(const PluginDescription&)> starts_apart = {};
+  std::function<uint64_t(const PluginDescription&)> starts_in_worker = {};
   Sandbox sandbox = Sandbox::kStrict;
   PythonSetup python = {};  // for plugins that are Python files; no package: own_python(self)
 };
@@ -95,8 +95,8 @@ class Catalog {
   // from now on find the device if it is there.
   void expect_device(quench_device device) { expected_ = device; }
 
-  // Of a plugin in a process of its own, what CatalogOptions::starts_apart says; else 0. Another
-  // number than when an instance was made: the instance is gone.
+  // Of a plugin in a process of its own, what CatalogOptions::starts_in_worker says; else 0.
+  // Another number than when an instance was made: the instance is gone.
   uint64_t starts(const PluginDescription& description) const;
   // The live item: from a process of its own where it is placed in one. Else loads the library once
   // per process, for good, after checking that its bytes are those that were probed and that it

@@ -18,7 +18,7 @@ const Table* load_table(Catalog& catalog, const PluginDescription& description) 
 
 // Whether it runs in a process of its own, where rows and weights are in host memory, wherever they
 // are here. Call after load_table.
-inline bool is_apart(const Catalog& catalog, const PluginDescription& description) {
+inline bool is_in_worker(const Catalog& catalog, const PluginDescription& description) {
   return catalog.placed(description).placement == Placement::kOwn;
 }
 

@@ -11,7 +11,7 @@ MetricHandle::MetricHandle(Catalog& catalog, const PluginDescription& descriptio
     : id_(description.id),
       metric_(make_instance<&quench_metric_table::create, &quench_metric_table::destroy>(
           catalog, description, parameters)),
-      apart_(quench::is_apart(catalog, description)) {}
+      in_worker_(quench::is_in_worker(catalog, description)) {}
 
 void MetricHandle::evaluate(const quench_evaluate_args& args) {
   metric_.call<&quench_metric_table::evaluate>(&args);
@@ -33,12 +33,12 @@ MetricHandle::Placed MetricHandle::memory_on_device(const ModelHandle& model,
                                                     bool vectors_there) const {
   if (!metric_.has<&quench_metric_table::predict_memory_on_device>()) {
     const uint64_t bytes = memory(model);
-    return {apart_ ? 0 : bytes, bytes};
+    return {in_worker_ ? 0 : bytes, bytes};
   }
   Placed out;
   metric_.call<&quench_metric_table::predict_memory_on_device>(
-      &model.table(), model.get(), vectors_there && !apart_ ? QUENCH_METRIC_VECTORS_ON_DEVICE : 0u,
-      &out.device, &out.host);
+      &model.table(), model.get(),
+      vectors_there && !in_worker_ ? QUENCH_METRIC_VECTORS_ON_DEVICE : 0u, &out.device, &out.host);
   return out;
 }
 

@@ -19,7 +19,7 @@ class MetricHandle {
                const nlohmann::json& parameters);
 
   const std::string& id() const { return id_; }
-  bool is_apart() const { return apart_; }  // runs in a process of its own
+  bool is_in_worker() const { return in_worker_; }  // runs in a process of its own
   quench_metric* get() const { return metric_.get(); }
   void evaluate(const quench_evaluate_args& args);
   uint32_t needs() const;  // QUENCH_METRIC_NEEDS_*
@@ -45,7 +45,7 @@ class MetricHandle {
  private:
   std::string id_;
   PluginObject<&quench_metric_table::destroy> metric_;
-  bool apart_;
+  bool in_worker_;
 };
 
 }  // namespace quench

@@ -11,12 +11,12 @@ QuantizerHandle::QuantizerHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       quantizer_(make_instance<&quench_quantizer_table::create, &quench_quantizer_table::destroy>(
           catalog, description, parameters)),
-      apart_(quench::is_apart(catalog, description)),
+      in_worker_(quench::is_in_worker(catalog, description)),
       needs_(quantizer_.call<&quench_quantizer_table::needs>()),
       alive_(catalog, description) {}
 
 QuantizerHandle::Group QuantizerHandle::begin(const quench_group_args& given) {
-  const quench_group_args args = apart_ ? for_other_process(given) : given;
+  const quench_group_args args = in_worker_ ? for_other_process(given) : given;
   quench_quantizer_state* state = nullptr;
   const char* first = args.info->linear_count > 0 ? args.info->linears[0].weight : nullptr;
   quantizer_.call_at<&quench_quantizer_table::begin>({first, args.block}, &args, &state);

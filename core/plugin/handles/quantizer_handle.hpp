@@ -79,10 +79,10 @@ class QuantizerHandle {
   // A quantizer in a process of its own is told that rows are in host memory: it gets copies.
   Group begin(const quench_group_args& args);
 
-  bool is_apart() const { return apart_; }  // runs in a process of its own
+  bool is_in_worker() const { return in_worker_; }  // runs in a process of its own
   // Whether `quantize` takes weights in the memory of the model's device.
   bool takes_device_weights() const {
-    return !apart_ && (needs_ & QUENCH_TAKES_DEVICE_WEIGHTS) != 0;
+    return !in_worker_ && (needs_ & QUENCH_TAKES_DEVICE_WEIGHTS) != 0;
   }
 
   // Whether its groups keep the Gram matrix of their rows.
@@ -106,7 +106,7 @@ class QuantizerHandle {
  private:
   std::string id_;
   PluginObject<&quench_quantizer_table::destroy> quantizer_;
-  bool apart_;  // runs in a process of its own
+  bool in_worker_;  // runs in a process of its own
   uint32_t needs_;
   Liveness alive_;
 };

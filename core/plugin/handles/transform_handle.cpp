@@ -9,14 +9,14 @@ TransformHandle::TransformHandle(Catalog& catalog, const PluginDescription& desc
     : id_(description.id),
       transform_(make_instance<&quench_transform_table::create, &quench_transform_table::destroy>(
           catalog, description, parameters)),
-      apart_(is_apart(catalog, description)) {}
+      in_worker_(is_in_worker(catalog, description)) {}
 
 uint32_t TransformHandle::needs() const {
   return transform_.call<&quench_transform_table::needs>();
 }
 
 void TransformHandle::observe(const quench_group_args& group, const quench_observe_args& rows) {
-  const quench_group_args args = apart_ ? for_other_process(group) : group;
+  const quench_group_args args = in_worker_ ? for_other_process(group) : group;
   transform_.call<&quench_transform_table::observe>(&args, &rows);
 }
 

@@ -26,7 +26,7 @@ class TransformHandle {
  private:
   std::string id_;
   PluginObject<&quench_transform_table::destroy> transform_;
-  bool apart_;  // runs in a process of its own
+  bool in_worker_;  // runs in a process of its own
 };
 
 }  // namespace quench

@@ -269,7 +269,7 @@ TEST_CASE("catalog: what did not come with the program runs apart, unless the us
   static const quench_item kServed{};
   Clash clash;
   std::vector<std::string> apart;
-  clash.options.load_apart = [&](const quench::PluginDescription& item) -> const quench_item& {
+  clash.options.load_in_worker = [&](const quench::PluginDescription& item) -> const quench_item& {
     apart.push_back(item.id);
     return kServed;
   };

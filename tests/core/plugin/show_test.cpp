@@ -50,7 +50,7 @@ TEST_CASE("plugins list, show and check: each says where a plugin runs", "[core]
   PluginFolder folder;
   folder.add("good");
   quench::CatalogOptions options = folder.catalog().options();
-  options.load_apart = [](const auto&) -> const quench_item& { throw 0; };  // nothing is loaded
+  options.load_in_worker = [](const auto&) -> const quench_item& { throw 0; };  // nothing is loaded
   const quench::Catalog catalog(options);
   CHECK(quench::plugins_list_json(catalog)["plugins"][0]["process"] == "own");
   CHECK(quench::plugin_show_json(catalog, "good")["plugins"][0]["process"] == "own");

@@ -1,4 +1,5 @@
-// The plugins of the build, with processes that are none: what is placed apart is loaded here.
+// The plugins of the build, with processes that are none: what belongs into a worker is loaded
+// here.
 #pragma once
 
 #include "core/plugin/catalog/catalog.hpp"
@@ -7,6 +8,6 @@ namespace quench::test {
 
 // Those of the SDK's template did not come with the program. Remembers what one manifest said
 // until the next is resolved.
-Catalog& apart_catalog();
+Catalog& worker_catalog();
 
 }  // namespace quench::test
