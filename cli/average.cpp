@@ -9,7 +9,7 @@
 #include "core/inputs/averaging/keep_average.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/pass/average_score.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/single_checkpoint.hpp"

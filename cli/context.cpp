@@ -4,7 +4,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/base/process/shell_word.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 
@@ -51,10 +51,10 @@ Catalog& Context::catalog() {
       workers.limits.memory_bytes = worker_memory;
       served_ = std::make_unique<ServedPlugins>(std::move(workers));
     }
-    options.starts_apart = [this](const PluginDescription& description) {
+    options.starts_in_worker = [this](const PluginDescription& description) {
       return served_->starts(description);
     };
-    options.load_apart = [this](const PluginDescription& description) -> const quench_item& {
+    options.load_in_worker = [this](const PluginDescription& description) -> const quench_item& {
       return served_->load(description);
     };
     auto found = std::make_unique<Catalog>(std::move(options));

@@ -14,12 +14,12 @@
 #include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/hub/fetch/hub_access.hpp"
-#include "core/plugin/device_part.hpp"
-#include "core/plugin/devices.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/catalog/show.hpp"
+#include "core/plugin/library/device_part.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
-#include "core/plugin/show.hpp"
+#include "core/plugin/services/devices.hpp"
+#include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 #include "core/version.hpp"
 
 namespace quench {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "core/plugin/process_end.hpp"
+#include "core/plugin/calls/process_end.hpp"
 
 namespace {
 

@@ -1,7 +1,7 @@
 #include "cli/fetched_weights.hpp"
 
 #include "cli/storage.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -7,7 +7,7 @@
 #include "cli/manifest_options.hpp"
 #include "cli/report_in_python.hpp"
 #include "core/hub/fetch/listing.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/grid/grid.hpp"
 #include "run/manifest/resolve_items.hpp"
 

@@ -7,7 +7,7 @@
 #include "core/base/config/amount.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/grid/share_engines.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/study_job.hpp"

@@ -16,7 +16,7 @@
 #include "cli/storage.hpp"
 #include "cli/table.hpp"
 #include "core/checkpoint/dtype.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
 #include "run/check_text.hpp"

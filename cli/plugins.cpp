@@ -8,7 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
 #include "cli/table.hpp"
-#include "core/plugin/show.hpp"
+#include "core/plugin/catalog/show.hpp"
 
 namespace quench {
 

@@ -13,7 +13,7 @@
 #include "cli/output_width.hpp"
 #include "cli/progress_line.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "quench/abi/host.h"
 
 namespace quench {

@@ -13,7 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/log_levels.hpp"
 #include "cli/run_log.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/grid/run_eta.hpp"
 
 namespace quench {

@@ -13,7 +13,7 @@
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/pass/evaluate.hpp"
 #include "core/pass/quantize_cell.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/manifest/module_rules.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/row_folders.hpp"

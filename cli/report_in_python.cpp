@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/base/json/parse_json.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

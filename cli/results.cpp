@@ -5,8 +5,6 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <unordered_map>
@@ -18,14 +16,12 @@
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "cli/table_reader.hpp"
 #include "core/base/json/parse_json.hpp"
-#include "core/parse_number.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
-#include "core/store/metric_text.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/selection.hpp"
-#include "core/store/sweep_point.hpp"
 
 namespace quench {
 
@@ -189,97 +185,6 @@ void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
   }
   write_out(out + "\n ]}");
 }
-
-// Reads what a table shows of records; skips their long fields, and parses shared objects once.
-class TableReader {
- public:
-  TableEntry read(const RecordLine& line, const std::string& where) {
-    TableEntry out;
-    out.checkpoint = name(line.field("checkpoint"), line.field("averaging"), where);
-    const nlohmann::json& quantizer = shared(line.field("quantizer"), where);
-    const nlohmann::json& checkpoint = shared(line.field("checkpoint"), where);
-    out.quantizer = quantizer_name(quantizer, scalar(line.field("draw"), where),
-                                   scalar(line.field("jitter"), where), checkpoint);
-    out.bits = bits_text(quantizer, checkpoint);
-    out.metric = scalar(line.field("metric"), where).get<std::string>();
-    out.job = line.field("job");
-    out.point = sweep_values(shared(json_member(line.field("environment"), "sweep"), where));
-    out.label = line.field("label");
-    out.value = number(line.field("value"), where);
-    out.standard_error = number(line.field("stderr"), where);
-    if (line.failed) {
-      out.error = scalar(line.field("error"), where).get<std::string>();
-    } else if (out.metric == "quantization_error") {
-      const std::string_view details = line.field("details");
-      out.of_metric = scalar(json_member(details, "metric"), where).get<std::string>();
-      out.of_value = number(json_member(details, "quantized"), where);
-    }
-    return out;
-  }
-
-  // What the metric of the line measured on.
-  std::shared_ptr<const MeasuredOn> measured_on(const RecordLine& line, const std::string& where) {
-    const std::string_view metric = json_member(line.field("parts"), "metric");
-    const std::string_view corpora = json_member(line.field("details"), "corpora");
-    const std::string_view params = json_member(line.field("details"), "params");
-    const auto [found, is_new] =
-        texts_.try_emplace(fmt::format("{}\n{}\n{}", metric, corpora, params));
-    if (is_new) {
-      const auto parsed = [&](std::string_view text) {
-        return text.empty() ? nlohmann::json() : parse_json(text, where);
-      };
-      const nlohmann::json details = {{"corpora", parsed(corpora)}, {"params", parsed(params)}};
-      nlohmann::json text = metric_text({{"metric", parsed(metric)}}, details);
-      if (!text.is_null()) {
-        found->second = std::make_shared<MeasuredOn>(MeasuredOn{std::move(text), details});
-      }
-    }
-    return found->second;
-  }
-
- private:
-  // Records of one checkpoint are consecutive.
-  const std::string& name(std::string_view checkpoint, std::string_view averaging,
-                          const std::string& where) {
-    if (checkpoint != last_checkpoint_ || averaging != last_averaging_ || name_.empty()) {
-      last_checkpoint_ = checkpoint;
-      last_averaging_ = averaging;
-      name_ = checkpoint_name(parse_json(checkpoint, where), shared(averaging, where));
-    }
-    return name_;
-  }
-
-  const nlohmann::json& shared(std::string_view text, const std::string& where) {
-    const auto [found, fresh] = known_.try_emplace(text);
-    if (fresh && !text.empty()) {
-      found->second = parse_json(text, where);
-    }
-    return found->second;
-  }
-
-  static nlohmann::json scalar(std::string_view text, const std::string& where) {
-    const std::string_view plain = plain_text(text);
-    if (plain.size() + 2 == text.size()) {
-      return plain;
-    }
-    return text.empty() || text == "null" ? nlohmann::json() : parse_json(text, where);
-  }
-
-  static double number(std::string_view text, const std::string& where) {
-    if (const auto out = parse_number<double>(text)) {
-      return *out;
-    }
-    const nlohmann::json other = scalar(text, where);  // null, or a number that JSON cannot express
-    return other.is_string() ? std::strtod(plain_text(text).data(), nullptr)
-                             : std::numeric_limits<double>::quiet_NaN();
-  }
-
-  std::string_view last_checkpoint_;
-  std::string_view last_averaging_;
-  std::string name_;
-  std::unordered_map<std::string_view, nlohmann::json> known_;
-  std::unordered_map<std::string, std::shared_ptr<const MeasuredOn>> texts_;
-};
 
 // For each of `lines` the one that says what was measured on: itself, or of a derived value that of
 // the value from which it derives.

@@ -19,7 +19,7 @@
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "core/base/io/lease.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/home.hpp"
 #include "run/grid/current_texts.hpp"

@@ -10,8 +10,8 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
-#include "core/plugin/at_work.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/calls/at_work.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/death_note.hpp"
 #include "core/version.hpp"
 

@@ -13,7 +13,7 @@
 #include "cli/run_folder.hpp"
 #include "core/base/io/file.hpp"
 #include "core/hub/hub_spec.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/metric_text.hpp"

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -14,8 +13,12 @@
 #include <utility>
 
 #include "cli/progress_line.hpp"
+#include "cli/table_reader.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
+#include "core/store/derived.hpp"
 #include "core/store/metric_text.hpp"
+#include "core/store/run_scan.hpp"
 
 namespace quench {
 
@@ -151,32 +154,6 @@ std::string with_error(double value, double standard_error, int digits) {
 // How the checkpoint's weights are stored as codes; null for float weights.
 nlohmann::json stored_in(const nlohmann::json& checkpoint) {
   return checkpoint.is_object() ? checkpoint.value("stored", nlohmann::json()) : nlohmann::json();
-}
-
-TableEntry entry_of(const Record& record) {
-  TableEntry out;
-  out.checkpoint = checkpoint_name(record.checkpoint, record.averaging);
-  out.quantizer = quantizer_name(record.quantizer, record.draw, record.jitter, record.checkpoint);
-  out.bits = bits_text(record.quantizer, record.checkpoint);
-  out.metric = record.metric;
-  out.job = std::to_string(record.job);
-  if (record.environment.is_object()) {
-    out.point = sweep_values(record.environment.value("sweep", nlohmann::json()));
-  }
-  out.label = record.label;
-  out.error = record.error;
-  if (out.metric == "quantization_error" && out.error.empty()) {
-    out.of_metric = record.details.at("metric").get<std::string>();
-    const nlohmann::json& quantized = record.details.at("quantized");
-    out.of_value =
-        quantized.is_number() ? quantized.get<double>() : std::numeric_limits<double>::quiet_NaN();
-  } else if (nlohmann::json text = metric_text(record.parts, record.details); !text.is_null()) {
-    out.measured_on = std::make_shared<MeasuredOn>(MeasuredOn{std::move(text), record.details});
-  }
-  out.value = record.value.is_number() ? record.value.get<double>() : 0;
-  out.standard_error = record.standard_error.is_number() ? record.standard_error.get<double>()
-                                                         : std::numeric_limits<double>::quiet_NaN();
-  return out;
 }
 
 // Rows of the table that wait for the error derived from their loss. Of one cell there may be
@@ -447,8 +424,19 @@ std::string records_table(const std::vector<TableEntry>& entries, std::optional<
 }
 
 std::string records_table(const std::vector<Record>& records, std::optional<size_t> width) {
+  std::vector<std::string> texts;
+  for (const Record& record : records) {
+    texts.push_back(canonical_json(to_json(record)));
+  }
+  TableReader reader;
   std::vector<TableEntry> entries;
-  std::transform(records.begin(), records.end(), std::back_inserter(entries), entry_of);
+  for (const std::string& text : texts) {
+    const RecordLine line = record_line(text);
+    entries.push_back(reader.read(line, "record"));
+    if (!is_derived(entries.back().metric)) {
+      entries.back().measured_on = reader.measured_on(line, "record");
+    }
+  }
   return records_table(entries, width);
 }
 

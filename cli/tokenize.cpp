@@ -9,7 +9,7 @@
 #include "cli/interruptible_input.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/tokenize_lines.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -19,7 +19,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/sealed_folder.hpp"

@@ -17,11 +17,10 @@ set(compiled_alone
     core/hub/snapshot.cpp
     core/base/io/sha256.cpp
     core/pass/score.cpp
-    core/plugin/json_values_service.cpp
-    core/plugin/process_state.cpp
-    core/plugin/python_file.cpp
-    core/plugin/search_path.cpp
-    core/plugin/tasks_service.cpp
+    core/plugin/calls/process_state.cpp
+    core/plugin/catalog/python_file.cpp
+    core/plugin/catalog/search_path.cpp
+    core/plugin/services/tasks_service.cpp
     core/base/process/spawn.cpp
     core/store/equivalences.cpp
     core/store/heartbeat.cpp
@@ -70,7 +69,6 @@ set(compiled_alone
     tests/plugins/tokenizers/bad_models_test.cpp
     tests/plugins/tokenizers/golden_test.cpp
     tests/regression/tasks_test.cpp
-    tests/run/manifest/place_plugins_test.cpp
 )
 
 function(unite_sources target)

@@ -7,7 +7,7 @@
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_instances.hpp"
 #include "core/pass/quantizer_instances.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"
 
 namespace quench {

@@ -5,7 +5,7 @@
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_instances.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"
 #include "run/checks.hpp"
 

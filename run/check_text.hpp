@@ -9,7 +9,7 @@
 #include "core/hub/environment.hpp"
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "run/grid/grid.hpp"
 
 namespace quench {

@@ -10,9 +10,9 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/inputs/weights/float_source.hpp"
 #include "core/pass/journal.hpp"
-#include "core/plugin/at_work.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/calls/at_work.hpp"
+#include "core/plugin/library/running_code.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/grid/describe_cell.hpp"
 
 namespace quench {

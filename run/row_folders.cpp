@@ -12,8 +12,8 @@
 #include "core/inputs/averaging/keep_average.hpp"
 #include "core/inputs/weights/export_weights.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/library/running_code.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/manifest/folder_name.hpp"
 

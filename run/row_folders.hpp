@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/inputs/weights/open_weights.hpp"
-#include "core/plugin/format_writer.hpp"
+#include "core/plugin/handles/format_writer.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 

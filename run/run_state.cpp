@@ -1,7 +1,7 @@
 #include "run/run_state.hpp"
 
-#include "core/plugin/at_work.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/calls/at_work.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -11,7 +11,7 @@
 
 #include "core/error.hpp"
 #include "core/inputs/corpora/corpora.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/check_experiment.hpp"
 #include "run/check_text.hpp"
 #include "run/late_listing.hpp"

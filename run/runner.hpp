@@ -9,7 +9,7 @@
 
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/run_knowledge.hpp"
 #include "run/row_folders.hpp"

@@ -1,7 +1,7 @@
 #include "run/train_job.hpp"
 
 #include "core/base/io/atomic_file.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/training_cost.hpp"
 #include "run/manifest/folder_name.hpp"

@@ -8,7 +8,7 @@
 
 #include "core/error.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 namespace quench {
 

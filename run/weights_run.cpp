@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
-#include "core/plugin/at_work.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/calls/at_work.hpp"
+#include "core/plugin/library/running_code.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/grid/describe_cell.hpp"
 
 namespace quench {

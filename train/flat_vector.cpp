@@ -5,8 +5,8 @@
 #include "core/arithmetic/gradient_clipping.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "train/gradient_norm.hpp"
 #include "train/host_view.hpp"
 

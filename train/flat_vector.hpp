@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/extension/gradients.h"
 
 namespace quench {

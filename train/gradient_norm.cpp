@@ -4,7 +4,7 @@
 
 #include "core/arithmetic/gradient_clipping.hpp"
 #include "core/error.hpp"
-#include "core/plugin/service_tables.hpp"
+#include "core/plugin/services/service_tables.hpp"
 
 namespace quench {
 

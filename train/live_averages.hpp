@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/handles/averaging_handle.hpp"
 #include "train/recipe.hpp"
 #include "train/training_survey.hpp"
 

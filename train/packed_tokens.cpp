@@ -13,8 +13,8 @@
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/corpora/tokenizer.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/library/running_code.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 
 namespace quench {

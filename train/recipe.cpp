@@ -5,11 +5,11 @@
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/plugin/code_identity.hpp"
-#include "core/plugin/device_part.hpp"
-#include "core/plugin/devices.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
+#include "core/plugin/library/device_part.hpp"
+#include "core/plugin/services/devices.hpp"
+#include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 
 namespace quench {
 

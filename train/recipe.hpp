@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/arithmetic/learning_rate.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/corpus_part.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/corpus_part.hpp"
 
 namespace quench {
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/fingerprints.hpp"
 #include "train/live_averages.hpp"
 #include "train/packed_tokens.hpp"

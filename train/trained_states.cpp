@@ -10,7 +10,7 @@
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_line.hpp"
 #include "train/byte_tokenizer_file.hpp"
 

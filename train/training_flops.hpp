@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

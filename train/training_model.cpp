@@ -9,8 +9,8 @@
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "train/host_view.hpp"
 #include "train/training_flops.hpp"
 

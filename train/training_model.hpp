@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/optimizer_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/handles/optimizer_handle.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "train/flat_vector.hpp"
 #include "train/recipe.hpp"

@@ -12,8 +12,8 @@
 #include <string_view>
 
 #include "bench/support/timing.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/instance.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/instance.hpp"
 #include "quench/abi/kind/model.h"
 
 namespace {

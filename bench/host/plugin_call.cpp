@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "core/plugin/worker/served_plugins.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/support/memory_source.hpp"
@@ -24,7 +24,7 @@ constexpr int64_t kWidth = 16;
 // process.
 class OpenModel {
  public:
-  explicit OpenModel(bool apart) : apart_(apart_options()), catalog_(options(apart)) {
+  explicit OpenModel(bool in_worker) : workers_(worker_options()), catalog_(options(in_worker)) {
     add("gpt_neox.embed_in.weight", {16, kWidth});
     add("embed_out.weight", {16, kWidth});
     add_pair("gpt_neox.final_layer_norm", {kWidth});
@@ -49,7 +49,7 @@ class OpenModel {
   const quench::ModelHandle& handle() const { return *model_; }
 
  private:
-  static quench::WorkerOptions apart_options() {
+  static quench::WorkerOptions worker_options() {
     quench::WorkerOptions options;
     options.self = QUENCH_BINARY_DIR "/bin/quench";
     return options;
@@ -65,15 +65,15 @@ class OpenModel {
     std::filesystem::create_directory_symlink(built / "deps", copies / "deps", is_there);
     return copies;
   }
-  quench::CatalogOptions options(bool apart) {
+  quench::CatalogOptions options(bool in_worker) {
     quench::CatalogOptions options;
-    options.load_apart = [this](const quench::PluginDescription& plugin) -> const quench_item& {
-      return apart_.load(plugin);
+    options.load_in_worker = [this](const quench::PluginDescription& plugin) -> const quench_item& {
+      return workers_.load(plugin);
     };
-    options.starts_apart = [this](const quench::PluginDescription& plugin) {
-      return apart_.starts(plugin);
+    options.starts_in_worker = [this](const quench::PluginDescription& plugin) {
+      return workers_.starts(plugin);
     };
-    options.search_path = {apart ? copied_family() : QUENCH_BINARY_DIR "/lib/quench"};
+    options.search_path = {in_worker ? copied_family() : QUENCH_BINARY_DIR "/lib/quench"};
     options.cache_dir = QUENCH_BINARY_DIR "/bench/cache";
     options.self = QUENCH_BINARY_DIR "/bin/quench";
     return options;
@@ -90,7 +90,7 @@ class OpenModel {
     add(name + ".bias", {shape[0]});
   }
 
-  quench::ServedPlugins apart_;
+  quench::ServedPlugins workers_;
   quench::Catalog catalog_;
   quench::test::MemorySource source_;
   std::optional<quench::ModelHandle> model_;
@@ -101,7 +101,7 @@ const quench::ModelHandle& model() {
   return opened.handle();
 }
 
-const quench::ModelHandle& model_apart() {
+const quench::ModelHandle& model_in_worker() {
   static const OpenModel opened(true);
   return opened.handle();
 }
@@ -167,7 +167,7 @@ void handle_weight_generation(benchmark::State& state) {
 
 // A message there and one back; nothing of the answer is remembered here.
 void process_weight_generation(benchmark::State& state) {
-  const quench::ModelHandle& handle = model_apart();
+  const quench::ModelHandle& handle = model_in_worker();
   const std::string name = kWeight;
   for (auto unused : state) {
     static_cast<void>(unused);

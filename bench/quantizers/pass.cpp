@@ -24,7 +24,7 @@
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/quantize_model.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/single_checkpoint.hpp"
 

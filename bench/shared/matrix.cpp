@@ -8,8 +8,8 @@
 #include <cstdlib>
 
 #include "bench/shared/matrix_products.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 
 int main(int argc, char** argv) {
   const int threads = argc > 1 ? std::atoi(argv[1]) : 1;

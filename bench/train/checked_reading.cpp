@@ -14,9 +14,9 @@
 
 #include "bench/support/timing.hpp"
 #include "core/checkpoint/safetensors.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/corpus_handle.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
 #include "train/packed_tokens.hpp"
 #include "train/trained_states.hpp"
 

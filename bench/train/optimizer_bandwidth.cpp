@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bench/support/timing.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/optimizer_handle.hpp"
-#include "core/plugin/parameters.hpp"
-#include "core/plugin/service_tables.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/handles/optimizer_handle.hpp"
+#include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/service_tables.hpp"
 #include "train/host_view.hpp"
 
 namespace {

@@ -13,9 +13,9 @@
 #include <string>
 
 #include "bench/support/timing.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "train/training_model.hpp"
 
 namespace {

@@ -24,7 +24,7 @@ quench_status info(const quench_source* source, uint64_t index, quench_tensor_in
                    quench_error* error) noexcept {
   return guarded(source, error, [&](const TensorSource& tensors) {
     if (out->struct_size < sizeof(quench_tensor_info)) {
-      fail(QUENCH_INVALID_ARGUMENT, "tensor info: struct_size {}, expected at least {}",
+      fail(QUENCH_INVALID_ARGUMENT, "tensor info: struct_size {}, wanted at least {}",
            out->struct_size, sizeof(quench_tensor_info));
     }
     const TensorInfo& tensor = tensors.info(index);
@@ -57,7 +57,6 @@ AbiSource::AbiSource(std::shared_ptr<const TensorSource> source)
                                          count,
                                          info,
                                          find,
-                                         read,
-                                         nullptr} {}
+                                         read} {}
 
 }  // namespace quench

@@ -8,8 +8,7 @@
 
 namespace quench {
 
-// Owns the C table over a source. `view` is NULL: a view would need a memory map, and if another
-// process truncates a mapped file this process dies; `read` reports DATA_LOSS instead.
+// Owns the C table over a source.
 class AbiSource {
  public:
   explicit AbiSource(std::shared_ptr<const TensorSource> source);

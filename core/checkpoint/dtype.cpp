@@ -57,7 +57,7 @@ quench_dtype dtype_from_name(std::string_view name, const std::string& where) {
   const bool known =
       std::find(kUnsupported.begin(), kUnsupported.end(), name) != kUnsupported.end();
   fail(known ? QUENCH_UNSUPPORTED : QUENCH_INVALID_ARGUMENT,
-       "{}: {} element type '{}', expected F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL{}",
+       "{}: {} element type '{}', wanted F64, F32, F16, BF16, I64, I32, I16, I8, U8 or BOOL{}",
        where, known ? "unsupported" : "unknown", printable(name, 40),
        known ? "; cast it in Python, value.to(torch.bfloat16), and save again" : "");
 }

@@ -20,13 +20,13 @@ constexpr const char* kMetadata = "__metadata__";
 
 std::map<std::string, std::string> parse_metadata(const json& value, const std::string& name) {
   if (!value.is_object()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: __metadata__ is {}, expected an object", name,
+    fail(QUENCH_INVALID_ARGUMENT, "{}: __metadata__ is {}, wanted an object", name,
          value.type_name());
   }
   std::map<std::string, std::string> out;
   for (const auto& [key, text] : value.items()) {
     if (!text.is_string()) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: __metadata__ '{}' is {}, expected a string", name,
+      fail(QUENCH_INVALID_ARGUMENT, "{}: __metadata__ '{}' is {}, wanted a string", name,
            printable(key), text.type_name());
     }
     out.emplace(key, text.get<std::string>());
@@ -36,7 +36,7 @@ std::map<std::string, std::string> parse_metadata(const json& value, const std::
 
 std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
   if (!value.is_array()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: shape is {}, expected an array", where, value.type_name());
+    fail(QUENCH_INVALID_ARGUMENT, "{}: shape is {}, wanted an array", where, value.type_name());
   }
   if (value.size() > QUENCH_MAX_DIMENSIONS) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: {} dimensions, at most {} are read", where, value.size(),
@@ -56,18 +56,18 @@ std::vector<int64_t> parse_shape(const json& value, const std::string& where) {
 const json& member(const json& object, const char* key, const std::string& where) {
   const auto found = object.find(key);
   if (found == object.end()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: no {}, expected dtype, shape and data_offsets", where, key);
+    fail(QUENCH_INVALID_ARGUMENT, "{}: no {}, wanted dtype, shape and data_offsets", where, key);
   }
   return *found;
 }
 
 SafetensorsEntry parse_entry(const std::string& name, const json& value, const std::string& where) {
   if (!value.is_object()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {}, expected an object", where, value.type_name());
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {}, wanted an object", where, value.type_name());
   }
   for (const auto& item : value.items()) {
     if (item.key() != "dtype" && item.key() != "shape" && item.key() != "data_offsets") {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: unknown key '{}', expected dtype, shape and data_offsets",
+      fail(QUENCH_INVALID_ARGUMENT, "{}: unknown key '{}', wanted dtype, shape and data_offsets",
            where, printable(item.key()));
     }
   }
@@ -75,7 +75,7 @@ SafetensorsEntry parse_entry(const std::string& name, const json& value, const s
   entry.name = name;
   const json& dtype = member(value, "dtype", where);
   if (!dtype.is_string()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: dtype is {}, expected a string", where, dtype.type_name());
+    fail(QUENCH_INVALID_ARGUMENT, "{}: dtype is {}, wanted a string", where, dtype.type_name());
   }
   entry.dtype = dtype_from_name(dtype.get_ref<const std::string&>(), where);
   entry.shape = parse_shape(member(value, "shape", where), where);
@@ -105,7 +105,7 @@ void check_entry(const SafetensorsEntry& entry, uint64_t data_bytes, const std::
          where, entry.end, data_bytes);
   }
   if (entry.end - entry.begin != bytes) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes for {} {}, expected {}", where,
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes for {} {}, wanted {}", where,
          entry.end - entry.begin, dtype_name(entry.dtype), shape_text(entry.shape), bytes);
   }
 }

@@ -25,14 +25,14 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
   const json root = parse_json(read_file(index, kMaxIndexBytes), path);
   const auto map = root.is_object() ? root.find("weight_map") : root.end();
   if (map == root.end() || !map->is_object() || map->empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: no weight_map, expected an object of tensor and file names",
+    fail(QUENCH_INVALID_ARGUMENT, "{}: no weight_map, wanted an object of tensor and file names",
          path);
   }
   std::map<std::string, std::string> out;
   for (const auto& [tensor, file] : map->items()) {
     if (!file.is_string() || !is_plain_file_name(file.get_ref<const std::string&>())) {
       fail(QUENCH_INVALID_ARGUMENT,
-           "{}: tensor '{}' is in {}, expected the plain name of a file in the same folder", path,
+           "{}: tensor '{}' is in {}, wanted the plain name of a file in the same folder", path,
            printable(tensor), file.is_string() ? printable(file.dump()) : file.type_name());
     }
     out.emplace(tensor, file.get<std::string>());

@@ -135,7 +135,7 @@ std::vector<float> read_float32(const TensorSource& source, uint64_t index) {
                    : float_from_half(value);
     });
   } else {
-    fail(QUENCH_UNSUPPORTED, "{}: tensor '{}' is {}, expected a floating-point type",
+    fail(QUENCH_UNSUPPORTED, "{}: tensor '{}' is {}, wanted a floating-point type",
          source.description(), printable(tensor.name), dtype_name(tensor.dtype));
   }
   return out;

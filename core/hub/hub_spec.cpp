@@ -15,7 +15,7 @@ constexpr std::string_view kScheme = "hf://";
 
 [[noreturn]] void refuse(const std::string& spec, const char* what) {
   fail(QUENCH_INVALID_ARGUMENT,
-       "{}: {}, expected hf://org/name@revision or hf://datasets/org/name/file@revision",
+       "{}: {}, wanted hf://org/name@revision or hf://datasets/org/name/file@revision",
        printable(spec), what);
 }
 

@@ -41,7 +41,7 @@ std::string find_commit(const HubSpec& parsed, const CachedRepository& repositor
                         const std::string& spec) {
   const std::optional<std::string> commit = repository.commit_of(parsed.revision);
   if (commit && !is_commit(*commit)) {
-    fail(QUENCH_DATA_LOSS, "{}: {} holds '{}', expected a commit of 40 hexadecimal digits",
+    fail(QUENCH_DATA_LOSS, "{}: {} holds '{}', wanted a commit of 40 hexadecimal digits",
          printable(spec), (repository.references() / parsed.revision).string(),
          printable(*commit, 60));
   }

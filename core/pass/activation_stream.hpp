@@ -12,7 +12,7 @@
 #include "core/arithmetic/micro_batches.hpp"
 #include "core/arithmetic/prefix_batches.hpp"
 #include "core/inputs/weights/device_tensor.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {

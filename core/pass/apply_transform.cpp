@@ -5,7 +5,7 @@
 #include "core/error.hpp"
 #include "core/pass/activation_stream.hpp"
 #include "core/pass/routed_rows.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

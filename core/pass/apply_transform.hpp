@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/pass/model_edit.hpp"
-#include "core/plugin/transform_handle.hpp"
+#include "core/plugin/handles/transform_handle.hpp"
 
 namespace quench {
 

@@ -10,7 +10,7 @@
 
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/pass/activation_stream.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/kind/model.h"
 
 namespace quench {

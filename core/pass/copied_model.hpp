@@ -1,7 +1,7 @@
 // A model on a device, as a plugin in a process of its own sees it: one in host memory.
 #pragma once
 
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

@@ -103,7 +103,7 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
   const auto start = std::chrono::steady_clock::now();
   const OpenCorpora open = open_corpora(corpora, metric, tokenizer);
   MetricHandle& handle = metrics.ready(metric, corpora);
-  const Subject subject(model, cache, handle.is_apart());
+  const Subject subject(model, cache, handle.is_in_worker());
   const OpenWeightsList further(weights);
   MetricSink sink;
   std::optional<MetricTokenizer> encoder;

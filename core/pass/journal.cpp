@@ -10,7 +10,7 @@
 
 #include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/library/running_code.hpp"
 #include "core/store/sealed_line.hpp"
 
 namespace quench {

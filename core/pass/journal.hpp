@@ -7,7 +7,7 @@
 #include <mutex>
 #include <optional>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

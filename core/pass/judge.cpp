@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 
 namespace quench {
 

@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 
 namespace quench {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/arithmetic/calibration_rows.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

@@ -11,9 +11,9 @@
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/parameters.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {

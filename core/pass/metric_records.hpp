@@ -8,7 +8,7 @@
 #include "core/hub/environment.hpp"
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/metric_handle.hpp"
+#include "core/plugin/handles/metric_handle.hpp"
 
 namespace quench {
 

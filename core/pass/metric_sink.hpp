@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/sink_room.hpp"
+#include "core/plugin/handles/sink_room.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/plugin/plugin_call.hpp"
+#include "core/plugin/calls/plugin_call.hpp"
 
 namespace quench {
 

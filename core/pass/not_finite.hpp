@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/pass/activation_stream.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

@@ -8,8 +8,8 @@
 
 #include "core/pass/quantize_model.hpp"
 #include "core/pass/routed_rows.hpp"
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 
 namespace quench {
 

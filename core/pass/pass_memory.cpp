@@ -59,7 +59,7 @@ uint64_t extra_elements(ModelHandle& model, uint32_t needs) {
 
 quench_group_memory said_of(const Shapes& shapes, const QuantizerHandle& quantizer,
                             const quench_group_info& group) {
-  const bool gets_rows_there = shapes.on_gpu && !quantizer.is_apart();
+  const bool gets_rows_there = shapes.on_gpu && !quantizer.is_in_worker();
   return quantizer.memory(
       {sizeof(quench_group_memory_args), gets_rows_there ? QUENCH_GROUP_ON_DEVICE : 0u, &group,
        group.linears[0].in_features, shapes.model.info().dtype, shapes.weight_dtype});
@@ -173,7 +173,7 @@ PassMemory predict_pass_memory(ModelHandle& model, const QuantizerHandle& quanti
   for_each_linear(model, [&](const quench_linear_info& linear) { weights += elements(linear); });
 
   PassMemory memory;
-  memory.computes_on_gpu = !work.on_gpu || !quantizer.is_apart();
+  memory.computes_on_gpu = !work.on_gpu || !quantizer.is_in_worker();
   memory.stays_on_gpu = work.on_gpu && quantizer.takes_device_weights();
   const bool is_there =
       info.device.type != QUENCH_DEVICE_CPU;  // else that GPU is taken to be large

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "core/pass/quantize_model.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

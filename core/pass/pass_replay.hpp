@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "core/pass/activation_stream.hpp"
-#include "core/plugin/block_service.hpp"
+#include "core/plugin/services/block_service.hpp"
 
 namespace quench {
 

@@ -1,6 +1,6 @@
 #include "core/pass/pass_settings.hpp"
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/pass/quantize_model.hpp"
-#include "core/plugin/at_work.hpp"
+#include "core/plugin/calls/at_work.hpp"
 
 namespace quench {
 

@@ -8,7 +8,7 @@
 #include "core/error.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/process_memory.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -6,7 +6,7 @@
 #include "core/base/json/json_number.hpp"
 #include "core/pass/apply_transform.hpp"
 #include "core/pass/judge.hpp"
-#include "core/plugin/at_work.hpp"
+#include "core/plugin/calls/at_work.hpp"
 
 namespace quench {
 

@@ -10,7 +10,7 @@
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/pass/quantizer_instances.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 
 namespace quench {
 

@@ -4,11 +4,17 @@
 
 #include "core/pass/quantization_pass.hpp"
 #include "core/pass/quantize_sink.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 
 namespace {
+
+constexpr uint32_t kKnownNeeds = QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS | QUENCH_NEEDS_FLOAT_STREAM |
+                                 QUENCH_NEEDS_SEQUENTIAL | QUENCH_NEEDS_BLOCK_REPLAY |
+                                 QUENCH_MAKES_LINEAR_OP | QUENCH_NEEDS_BLOCK_ROWS |
+                                 QUENCH_NEEDS_FLOAT_ROWS | QUENCH_QUANTIZES_HEAD |
+                                 QUENCH_QUANTIZES_EMBEDDING | QUENCH_TAKES_DEVICE_WEIGHTS;
 
 void check_needs(const QuantizerHandle& quantizer, bool calibrated) {
   const uint32_t needs = quantizer.needs();
@@ -16,9 +22,9 @@ void check_needs(const QuantizerHandle& quantizer, bool calibrated) {
     fail(QUENCH_FAILED_PRECONDITION, "quantizer {}: needs calibration data and got none",
          quantizer.id());
   }
-  if ((needs & QUENCH_NEEDS_GRADIENTS) != 0) {
-    fail(QUENCH_UNSUPPORTED, "quantizer {}: needs gradients, which this host does not offer",
-         quantizer.id());
+  if (const uint32_t unknown = needs & ~kKnownNeeds; unknown != 0) {
+    fail(QUENCH_UNSUPPORTED, "quantizer {}: needs bits {:#x}, which this host does not know",
+         quantizer.id(), unknown);
   }
 }
 

@@ -16,9 +16,9 @@
 #include "core/inputs/weights/float_weights.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/score.hpp"
-#include "core/plugin/format_writer.hpp"
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/handles/format_writer.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 
 namespace quench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/checkpoint/host_tensor.hpp"
-#include "core/plugin/sink_room.hpp"
+#include "core/plugin/handles/sink_room.hpp"
 #include "quench/abi/kind/quantizer.h"
 
 namespace quench {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 
 namespace quench {
 

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {

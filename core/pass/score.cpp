@@ -6,7 +6,7 @@
 #include "core/error.hpp"
 #include "core/pass/not_finite.hpp"
 #include "core/pass/score_tree.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -6,7 +6,7 @@
 
 #include "core/pass/activation_stream.hpp"
 #include "core/pass/copied_model.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {

@@ -5,7 +5,7 @@
 #include "core/arithmetic/prefix_batches.hpp"
 #include "core/error.hpp"
 #include "core/pass/activation_stream.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -1,7 +1,7 @@
 // Scores sequences that continue other sequences.
 #pragma once
 
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {

@@ -3,7 +3,7 @@
 
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/pass/quantize_sink.hpp"
-#include "core/plugin/format_writer.hpp"
+#include "core/plugin/handles/format_writer.hpp"
 #include "quench/abi/kind/model.h"
 
 namespace quench {

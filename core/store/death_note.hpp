@@ -1,6 +1,6 @@
 // What a process leaves for the next attempt at its run if a plugin ends it:
-// died-<job>-<attempt>.txt. A signal handler writes it (core/plugin/at_work.hpp), so it has plain
-// lines: the cause, the content keys of the cells at work, "end".
+// died-<job>-<attempt>.txt. A signal handler writes it (core/plugin/calls/at_work.hpp), so it has
+// plain lines: the cause, the content keys of the cells at work, "end".
 #pragma once
 
 #include <filesystem>

@@ -1,7 +1,7 @@
 #include "run/grid/describe_cell.hpp"
 
 #include "core/inputs/experiment/described_weights.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/version.hpp"
 
 namespace quench {

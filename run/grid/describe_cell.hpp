@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 

@@ -10,7 +10,7 @@
 #include "core/inputs/averaging/average_identity.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_weights.hpp"
-#include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/handles/averaging_handle.hpp"
 
 namespace quench {
 
@@ -68,8 +68,8 @@ class Parts {
     plugins_.push_back(&description);
     nlohmann::json out = {
         {"id", description.id}, {"code", description.code}, {"params", parameters}};
-    const bool apart = identities_.catalog().placed(description).placement == Placement::kOwn;
-    if (apart && experiment_.device.type != QUENCH_DEVICE_CPU) {
+    const bool in_worker = identities_.catalog().placed(description).placement == Placement::kOwn;
+    if (in_worker && experiment_.device.type != QUENCH_DEVICE_CPU) {
       out["device"] = "cpu";  // of copies, so with other roundings than where the model is
     }
     return out;

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <set>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/manifest/metric_memory.hpp"
 #include "train/training_survey.hpp"
 

@@ -11,7 +11,7 @@
 #include "core/hub/environment.hpp"
 #include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"
 
 namespace quench {

@@ -18,7 +18,7 @@
 #include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_records.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"
 #include "run/grid/hub_memory.hpp"
 

@@ -1,6 +1,6 @@
 #include "run/grid/run_knowledge.hpp"
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -2,7 +2,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "run/manifest/described_model.hpp"
 #include "train/training_flops.hpp"

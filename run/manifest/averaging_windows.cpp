@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/error.hpp"
-#include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/handles/averaging_handle.hpp"
 #include "run/manifest/missing_averages.hpp"
 
 namespace quench {

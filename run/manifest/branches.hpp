@@ -10,7 +10,7 @@
 #include "core/base/config/problems.hpp"
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/format_handle.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 
 namespace quench {

@@ -6,7 +6,7 @@
 #include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/plugin/choose.hpp"
+#include "core/plugin/catalog/choose.hpp"
 #include "quench/abi/kind/model.h"
 #include "train/recipe.hpp"
 

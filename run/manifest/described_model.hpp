@@ -9,7 +9,7 @@
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

@@ -25,7 +25,7 @@
 #include "core/base/config/problems.hpp"
 #include "core/base/config/written.hpp"
 #include "core/error.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "run/manifest/schema_pieces.hpp"
 
 namespace quench {

@@ -1,7 +1,7 @@
 #include "run/manifest/manifest_items.hpp"
 
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/manifest/manifest_schema.hpp"
 
 namespace quench {

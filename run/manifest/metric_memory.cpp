@@ -4,7 +4,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
-#include "core/plugin/metric_handle.hpp"
+#include "core/plugin/handles/metric_handle.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "run/manifest/described_model.hpp"
 

@@ -6,7 +6,7 @@
 
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 namespace quench {
 

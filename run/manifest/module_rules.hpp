@@ -7,8 +7,8 @@
 
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/quantizer_instances.hpp"
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/quantizer_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/handles/quantizer_handle.hpp"
 #include "run/manifest/described_model.hpp"
 
 namespace quench {

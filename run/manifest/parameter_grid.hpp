@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/base/config/yaml.hpp"
-#include "core/plugin/description.hpp"
+#include "core/plugin/catalog/description.hpp"
 
 namespace quench {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/base/config/problems.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 namespace quench {
 

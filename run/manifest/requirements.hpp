@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "run/manifest/manifest.hpp"
 
 namespace quench {

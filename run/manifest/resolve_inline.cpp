@@ -3,7 +3,7 @@
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/resolve_plugin.hpp"
 

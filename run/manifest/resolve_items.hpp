@@ -8,7 +8,7 @@
 
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/manifest.hpp"
 #include "run/manifest/report_check.hpp"

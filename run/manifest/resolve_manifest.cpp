@@ -9,7 +9,7 @@
 #include "core/hub/resolve.hpp"
 #include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/weights/export_weights.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/parameter_grid.hpp"

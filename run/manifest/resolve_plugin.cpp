@@ -2,8 +2,8 @@
 
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/plugin/metric_handle.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/handles/metric_handle.hpp"
 #include "run/manifest/item_keys.hpp"
 #include "run/manifest/parameter_grid.hpp"
 #include "run/manifest/resolve_items.hpp"

@@ -14,7 +14,7 @@
 #include "core/hub/environment.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "run/manifest/manifest.hpp"
 
 namespace quench {

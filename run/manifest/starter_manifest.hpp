@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 namespace quench {
 

@@ -252,8 +252,8 @@ TEST_CASE("error parts: place, got and wanted are found in the messages of all k
   CHECK(
       error_parts("--job: got 5, wanted one of the 3 points, 0..2") ==
       parts("--job", "got 5, wanted one of the 3 points, 0..2", "5", "one of the 3 points, 0..2"));
-  CHECK(error_parts("m.yaml:3:9: metrics: `block`: got text, expected a number; see the page") ==
-        parts("m.yaml:3:9", "metrics: `block`: got text, expected a number; see the page", "text",
+  CHECK(error_parts("m.yaml:3:9: metrics: `block`: got text, wanted a number; see the page") ==
+        parts("m.yaml:3:9", "metrics: `block`: got text, wanted a number; see the page", "text",
               "a number"));
   CHECK(error_parts("stopped on request; 3 new records are in r; continue with: quench run") ==
         parts(nullptr, "stopped on request; 3 new records are in r; continue with: quench run",

@@ -61,7 +61,7 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--quantizer", "template_quantiser"}),
        "no quantizer is called template_quantiser; did you mean template_quantizer?"},
       {eval_with({"--quantizer", "template_quantizer:bits=9"}),
-       "quantizer template_quantizer: bits = 9, expected 2..8"},
+       "quantizer template_quantizer: bits = 9, wanted 2..8"},
       {eval_with({"--quantizer", "template_quantizer:bits=1e5"}),
        "quantizer template_quantizer: bits: wanted an integer, got 1e5"},
       {eval_with({"--quantizer", "template_quantizer:bits=99999999999999999999"}),
@@ -86,9 +86,9 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {{"eval", "org/name", "--metric", kLoss},
        "checkpoint org/name does not exist; did you mean hf://org/name?"},
       {eval_with({"--dtype", "float33"}),
-       "dtype = \"float33\", expected one of float32, float64, bfloat16, float16"},
-      {eval_with({"--device", "gpu"}), "device = \"gpu\", expected cpu or cuda:N"},
-      {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", expected cpu or cuda:N"},
+       "dtype = \"float33\", wanted one of float32, float64, bfloat16, float16"},
+      {eval_with({"--device", "gpu"}), "device = \"gpu\", wanted cpu or cuda:N"},
+      {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", wanted cpu or cuda:N"},
       {{"eval", "nothere", "--metric", kLoss}, "checkpoint nothere does not exist"},
       {eval_with({"--tokenizer", "no.json"}), "tokenizer no.json does not exist"},
       {{"eval", "tiny", "--metric", "validation_loss:text=no.txt"},
@@ -102,7 +102,7 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--calibration", "text=t.txt,text=t.txt"}),
        "\"calibration:text=t.txt,text=t.txt\": text is given twice"},
       {{"run", "no.yaml"}, "no.yaml: cannot be opened: No such file or directory"},
-      {{"run", "m.yaml", "--device", "gpu"}, "device = \"gpu\", expected cpu or cuda:N"},
+      {{"run", "m.yaml", "--device", "gpu"}, "device = \"gpu\", wanted cpu or cuda:N"},
   };
   here.folder().write("m.yaml", "checkpoints: {model: tiny}\nmetrics: [validation_loss]\n");
   for (const BadLine& bad : cases) {
@@ -201,7 +201,7 @@ TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]
   CHECK(got.out.empty());
   for (const char* line :
        {"m.yaml:1:28: checkpoints: unknown key `modle`; did you mean `model`?\n",
-        "m.yaml:3:36: quantizer template_quantizer: bits = 9, expected 2..8\n",
+        "m.yaml:3:36: quantizer template_quantizer: bits = 9, wanted 2..8\n",
         "m.yaml:3:51: quantizer template_quantizer: grop_size: unknown parameter of quantizer "
         "template_quantizer; did you mean group_size?\n",
         "m.yaml:3:67: quantizer template_quantizer: `calibration` belongs beside the id, not under "

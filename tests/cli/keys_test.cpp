@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "core/plugin/elf_file.hpp"
-#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/library/elf_file.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/plugin/process_state.hpp"
+#include "core/plugin/calls/process_state.hpp"
 
 namespace quench::test {
 

@@ -14,7 +14,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/hub/fetch/hub_replies.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "formats/torch/pickle.hpp"
 #include "formats/torch/torch_state.hpp"
 #include "tests/fuzz/packed_place.hpp"

@@ -2,7 +2,7 @@
 #include <catch2/catch.hpp>
 #include <sstream>
 
-#include "core/plugin/elf_file.hpp"
+#include "core/plugin/library/elf_file.hpp"
 #include "tests/layering/elf.hpp"
 #include "tests/layering/source_tree.hpp"
 #include "tests/support/fixtures.hpp"

@@ -32,7 +32,7 @@ TEST_CASE("layering: nobody but core/base/process starts, signals or waits for p
   const std::vector<std::string> allowed = {
       "core/base/process/",                          // the owner
       "tests/core/plugin/faults/constructor_forks",  // a plugin that misbehaves
-      "tests/core/boundary/apart_test",              // ends a worker as a stranger would
+      "tests/core/boundary/worker_test",             // ends a worker as a stranger would
       "tests/layering/processes_test",               // the lines that are to be found, below
   };
   size_t checked = 0;

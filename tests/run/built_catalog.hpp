@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 namespace quench::test {
 

@@ -11,7 +11,7 @@ import unittest
 
 SOURCE = pathlib.Path(sys.argv.pop())
 FOLDERS = ("core", "run", "cli", "train", "python/quench", "sdk", "tests/sdk")
-GENERATORS = ("core/plugin/wire/make_stubs.py", "core/plugin/make_table_slots.py", "tests/sdk/make_layout.py", "python/quench/abi.py",
+GENERATORS = ("core/plugin/wire/make_stubs.py", "core/plugin/calls/make_table_slots.py", "tests/sdk/make_layout.py", "python/quench/abi.py",
               "sdk/describe_abi.py", "sdk/make_reference.py")
 HEADERS = SOURCE / "sdk/include/quench/abi"
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "core/plugin/elf_file.hpp"
+#include "core/plugin/library/elf_file.hpp"
 #include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/train/training_scene.hpp"

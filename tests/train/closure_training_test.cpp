@@ -1,7 +1,7 @@
 // Trainings whose optimizer chooses where the gradient is taken.
 #include <catch2/catch.hpp>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/train/small_training.hpp"
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <filesystem>
 
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/pretended_device/memory.h"

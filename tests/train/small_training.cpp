@@ -7,9 +7,9 @@
 #include <stdexcept>
 #include <thread>
 
-#include "core/plugin/corpus_handle.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "train/training_log.hpp"

@@ -7,7 +7,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/library/running_code.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/train/small_training.hpp"
 #include "train/trained_states.hpp"

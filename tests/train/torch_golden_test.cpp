@@ -10,7 +10,7 @@
 
 #include "core/arithmetic/learning_rate.hpp"
 #include "core/checkpoint/safetensors.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"

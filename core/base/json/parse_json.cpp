@@ -168,7 +168,7 @@ int64_t json_integer(const json& value, const std::string& where) {
   if (value.is_number_integer() && !value.is_number_unsigned()) {
     return value.get<int64_t>();
   }
-  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, expected an integer", where, printable(value.dump(), 40));
+  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, wanted an integer", where, printable(value.dump(), 40));
 }
 
 uint64_t json_unsigned(const json& value, const std::string& where) {
@@ -179,7 +179,7 @@ uint64_t json_unsigned(const json& value, const std::string& where) {
   if (value.is_number_integer() && value.get<int64_t>() >= 0) {
     return static_cast<uint64_t>(value.get<int64_t>());
   }
-  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, expected a non-negative integer", where,
+  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, wanted a non-negative integer", where,
        printable(value.dump(), 40));
 }
 

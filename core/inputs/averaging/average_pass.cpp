@@ -10,7 +10,7 @@
 #include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

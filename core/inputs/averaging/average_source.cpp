@@ -9,7 +9,7 @@
 #include "core/arithmetic/convert_float.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/error.hpp"
-#include "core/plugin/service_tables.hpp"
+#include "core/plugin/services/service_tables.hpp"
 
 namespace quench {
 
@@ -18,9 +18,9 @@ namespace {
 // Float64 values and sum of a chunk, and its stored elements, stay in one core's private cache.
 constexpr uint64_t kChunk = uint64_t{1} << 14;
 // A call of a process of its own costs as much as a chunk of that size, so it gets more at a time.
-constexpr uint64_t kChunkApart = kChunk * 4;
-static_assert(kChunkApart <= QUENCH_AVERAGING_CHUNK);
-static_assert(kHashBlock % kChunkApart == 0);
+constexpr uint64_t kChunkInWorker = kChunk * 4;
+static_assert(kChunkInWorker <= QUENCH_AVERAGING_CHUNK);
+static_assert(kHashBlock % kChunkInWorker == 0);
 
 quench_averaging_member plugin_member(const AverageMember& member) {
   return {sizeof(quench_averaging_member), member.name.c_str(), member.step.value_or(-1),
@@ -194,10 +194,10 @@ void AverageSource::add_tensors() {
 }
 
 std::unique_ptr<AverageSource::Worker> AverageSource::make_worker() const {
-  const bool apart = catalog_.placed(*averaging_.plugin).placement == Placement::kOwn;
+  const bool in_worker = catalog_.placed(*averaging_.plugin).placement == Placement::kOwn;
   auto worker = std::make_unique<Worker>(
       Worker{AveragingHandle(catalog_, *averaging_.plugin, averaging_.parameters),
-             apart ? kChunkApart : kChunk,
+             in_worker ? kChunkInWorker : kChunk,
              {}});
   if (options_.weights.empty()) {
     worker->handle.begin(plugin_view_);

@@ -13,7 +13,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/averaging_handle.hpp"
+#include "core/plugin/handles/averaging_handle.hpp"
 
 namespace quench {
 

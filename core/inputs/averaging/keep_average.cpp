@@ -17,8 +17,8 @@
 #include "core/inputs/averaging/average_identity.hpp"
 #include "core/inputs/averaging/average_pass.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/library/running_code.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 
 namespace quench {

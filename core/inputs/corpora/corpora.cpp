@@ -10,9 +10,9 @@
 #include "core/arithmetic/calibration_rows.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/plugin/corpus_part.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/handles/corpus_part.hpp"
+#include "core/plugin/library/running_code.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

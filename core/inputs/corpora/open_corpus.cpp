@@ -4,7 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

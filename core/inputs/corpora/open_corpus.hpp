@@ -5,7 +5,7 @@
 
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/corpus_handle.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
 #include "core/store/fingerprints.hpp"
 
 namespace quench {

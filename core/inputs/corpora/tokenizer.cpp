@@ -5,9 +5,9 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/plugin/choose.hpp"
-#include "core/plugin/code_identity.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/choose.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 
 namespace quench {
 

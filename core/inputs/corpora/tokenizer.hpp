@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/checkpoint/checkpoint_folder.hpp"
-#include "core/plugin/tokenizer_handle.hpp"
+#include "core/plugin/handles/tokenizer_handle.hpp"
 
 namespace quench {
 

@@ -5,7 +5,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
-#include "core/plugin/choose.hpp"
+#include "core/plugin/catalog/choose.hpp"
 
 namespace quench {
 

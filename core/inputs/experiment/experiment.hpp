@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "core/checkpoint/dtype.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/corpus_part.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/corpus_part.hpp"
 #include "quench/abi/tensor.h"
 
 inline bool operator==(const quench_dtype& a, const quench_dtype& b) {

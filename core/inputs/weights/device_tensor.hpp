@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/inputs/weights/host_copy_memory.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/tensor.h"
 
 namespace quench {

@@ -7,8 +7,8 @@
 
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/inputs/experiment/experiment.hpp"
-#include "core/plugin/format_writer.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/format_writer.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "core/store/sealed_folder.hpp"
 
 namespace quench {

@@ -10,7 +10,7 @@
 
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/inputs/weights/device_tensor.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

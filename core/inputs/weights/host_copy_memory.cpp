@@ -5,7 +5,7 @@
 
 #include "core/base/io/tensor_memory.hpp"
 #include "core/error.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
 
 namespace quench {
 

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/extension/device_memory.h"
 
 namespace quench {

@@ -11,8 +11,8 @@
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/hub/snapshot.hpp"
-#include "core/plugin/choose.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/catalog/choose.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -9,7 +9,7 @@
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

@@ -7,8 +7,8 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/error.hpp"
-#include "core/plugin/choose.hpp"
-#include "core/plugin/format_handle.hpp"
+#include "core/plugin/catalog/choose.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 
 namespace quench {
 

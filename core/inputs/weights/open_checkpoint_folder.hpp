@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/checkpoint/checkpoint_folder.hpp"
-#include "core/plugin/catalog.hpp"
-#include "core/plugin/format_handle.hpp"
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 
 namespace quench {
 

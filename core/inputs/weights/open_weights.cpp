@@ -1,8 +1,8 @@
 #include "core/inputs/weights/open_weights.hpp"
 
 #include "core/error.hpp"
-#include "core/plugin/averaging_handle.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/handles/averaging_handle.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 

@@ -10,7 +10,7 @@
 #include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/plugin/model_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
 
 namespace quench {
 

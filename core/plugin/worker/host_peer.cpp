@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/error.hpp"
-#include "core/plugin/process_state.hpp"
+#include "core/plugin/calls/process_state.hpp"
 
 namespace quench {
 

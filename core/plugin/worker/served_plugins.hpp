@@ -10,8 +10,8 @@
 #include <set>
 #include <string>
 
-#include "core/plugin/description.hpp"
-#include "core/plugin/python_file.hpp"
+#include "core/plugin/catalog/description.hpp"
+#include "core/plugin/catalog/python_file.hpp"
 #include "core/plugin/worker/worker_peer.hpp"
 #include "quench/abi/module.h"
 

@@ -10,9 +10,9 @@
 
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/plugin_call.hpp"
+#include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/process/control_socket.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/plugin/wire/services.hpp"
 
 namespace quench {

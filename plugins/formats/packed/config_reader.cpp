@@ -71,7 +71,7 @@ int64_t ConfigReader::integer(const char* key, std::optional<int64_t> otherwise)
   const bool fits = value->is_number_integer() &&
                     (!value->is_number_unsigned() || value->get<uint64_t>() <= uint64_t{INT64_MAX});
   if (!fits) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {}: {}, expected an integer", where_, key,
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {}: {}, wanted an integer", where_, key,
          printable(value->dump(), 40));
   }
   return value->get<int64_t>();

@@ -69,7 +69,7 @@ class Interpreter {
     }
     const unsigned protocol = take();
     if (protocol != 2) {
-      refuse(fmt::format("pickle protocol {}, expected 2, which torch.save writes", protocol));
+      refuse(fmt::format("pickle protocol {}, wanted 2, which torch.save writes", protocol));
     }
     for (;;) {
       start_ = at_;
@@ -84,7 +84,7 @@ class Interpreter {
       }
     }
     if (stack_.size() != 1 || !marks_.empty()) {
-      refuse(fmt::format("ends with {} values on the stack, expected 1", stack_.size()));
+      refuse(fmt::format("ends with {} values on the stack, wanted 1", stack_.size()));
     }
     if (at_ != pickle_.size()) {
       refuse(fmt::format("{} bytes after the end of the pickle", pickle_.size() - at_));
@@ -218,7 +218,7 @@ class Interpreter {
   void extend(PickleKind kind, const std::vector<PickleId>& items, const char* instruction) {
     PickleValue& target = value(top());
     if (target.kind != kind) {
-      refuse(fmt::format("{} on {}, expected {}", instruction, pickle_kind_name(target.kind),
+      refuse(fmt::format("{} on {}, wanted {}", instruction, pickle_kind_name(target.kind),
                          pickle_kind_name(kind)));
     }
     if (kind == PickleKind::kDict && items.size() % 2 != 0) {
@@ -336,7 +336,7 @@ class Interpreter {
   void build() {
     pop();
     if (value(top()).kind != PickleKind::kDict) {
-      refuse(fmt::format("BUILD on {}, expected a dict", pickle_kind_name(value(top()).kind)));
+      refuse(fmt::format("BUILD on {}, wanted a dict", pickle_kind_name(value(top()).kind)));
     }
   }
 

@@ -21,7 +21,7 @@ constexpr uint64_t kMaxExpanded = uint64_t{1} << 28;
 std::vector<int64_t> integers(const PickleGraph& graph, PickleId id, const char* what) {
   const PickleValue& tuple = graph.values[id];
   if (tuple.kind != PickleKind::kTuple) {
-    refuse(fmt::format("tensor {} is {}, expected a tuple", what, pickle_kind_name(tuple.kind)));
+    refuse(fmt::format("tensor {} is {}, wanted a tuple", what, pickle_kind_name(tuple.kind)));
   }
   if (tuple.items.size() > QUENCH_MAX_DIMENSIONS) {
     refuse(fmt::format("tensor of {} dimensions, at most {} are read", tuple.items.size(),
@@ -31,7 +31,7 @@ std::vector<int64_t> integers(const PickleGraph& graph, PickleId id, const char*
   for (const PickleId item : tuple.items) {
     const PickleValue& value = graph.values[item];
     if (value.kind != PickleKind::kInteger || value.integer < 0) {
-      refuse(fmt::format("tensor {} holds {}, expected integers that are not negative", what,
+      refuse(fmt::format("tensor {} holds {}, wanted integers that are not negative", what,
                          value.kind == PickleKind::kInteger ? std::to_string(value.integer)
                                                             : pickle_kind_name(value.kind)));
     }
@@ -75,7 +75,7 @@ void read_metadata(const PickleGraph& graph, const PickleValue& metadata, Pickle
     return;
   }
   if (metadata.kind != PickleKind::kDict) {
-    refuse(fmt::format("tensor metadata is {}, expected a dict", pickle_kind_name(metadata.kind)));
+    refuse(fmt::format("tensor metadata is {}, wanted a dict", pickle_kind_name(metadata.kind)));
   }
   for (size_t i = 0; i + 1 < metadata.items.size(); i += 2) {
     const PickleValue& name = graph.values[metadata.items[i]];
@@ -117,12 +117,12 @@ PickleValue storage_of(const PickleGraph& graph, const PickleValue& id) {
 
 PickleTensor tensor_of(const PickleGraph& graph, const std::vector<PickleId>& arguments) {
   if (arguments.size() != 6 && arguments.size() != 7) {
-    refuse(fmt::format("_rebuild_tensor_v2 with {} arguments, expected 6 or 7", arguments.size()));
+    refuse(fmt::format("_rebuild_tensor_v2 with {} arguments, wanted 6 or 7", arguments.size()));
   }
   const PickleValue& storage = graph.values[arguments[0]];
   const PickleValue& offset = graph.values[arguments[1]];
   if (storage.kind != PickleKind::kStorage) {
-    refuse(fmt::format("tensor of {}, expected a storage", pickle_kind_name(storage.kind)));
+    refuse(fmt::format("tensor of {}, wanted a storage", pickle_kind_name(storage.kind)));
   }
   if (offset.kind != PickleKind::kInteger || offset.integer < 0) {
     refuse("tensor offset is not an integer, or negative");

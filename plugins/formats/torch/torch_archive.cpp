@@ -70,7 +70,7 @@ void check_byte_order(const ZipArchive& archive, const std::string& folder,
   }
   const std::string order = archive.read(*member, 64);
   if (order != "little") {
-    fail(QUENCH_UNSUPPORTED, "{}: byte order '{}', expected 'little'", path, printable(order));
+    fail(QUENCH_UNSUPPORTED, "{}: byte order '{}', wanted 'little'", path, printable(order));
   }
 }
 

@@ -60,7 +60,7 @@ class Walk {
       return std::to_string(key.integer);
     }
     if (key.kind != PickleKind::kText) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: the key of a tensor is {}, expected a string", name_,
+      fail(QUENCH_INVALID_ARGUMENT, "{}: the key of a tensor is {}, wanted a string", name_,
            pickle_kind_name(key.kind));
     }
     if (first_invalid_utf8(key.text) != std::string_view::npos) {
@@ -157,7 +157,7 @@ void unwrap_names(std::vector<NamedPickleTensor>& tensors, const std::string& wh
 std::vector<NamedPickleTensor> find_state(const PickleGraph& graph, const std::string& name) {
   const PickleValue& root = graph.values[graph.root];
   if (root.kind != PickleKind::kDict) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: holds {}, expected a dict of tensors", name,
+    fail(QUENCH_INVALID_ARGUMENT, "{}: holds {}, wanted a dict of tensors", name,
          pickle_kind_name(root.kind));
   }
   Walk walk(graph, name);

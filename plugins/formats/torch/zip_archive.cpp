@@ -335,7 +335,7 @@ std::string ZipArchive::read(const ZipMember& member, uint64_t limit) const {
   std::string content = read_bytes(file_, member.offset, member.size);
   const uLong sum = crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size());
   if (sum != member.crc32) {
-    fail(QUENCH_DATA_LOSS, "{}: zip archive: member '{}': checksum {:08x}, expected {:08x}",
+    fail(QUENCH_DATA_LOSS, "{}: zip archive: member '{}': checksum {:08x}, wanted {:08x}",
          file_.path(), printable(member.name), sum, member.crc32);
   }
   return content;

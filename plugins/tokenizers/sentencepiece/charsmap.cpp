@@ -28,8 +28,8 @@ uint32_t little_endian(std::string_view bytes) {
 
 Charsmap::Charsmap(std::string_view blob, const std::string& name) {
   if (blob.size() > kBlobLimitBytes) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: charsmap: {} bytes, expected at most {}", name,
-         blob.size(), kBlobLimitBytes);
+    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: charsmap: {} bytes, wanted at most {}", name, blob.size(),
+         kBlobLimitBytes);
   }
   const uint32_t trie_bytes = blob.size() < 4 ? 0 : little_endian(blob);
   if (trie_bytes == 0 || trie_bytes % 4 != 0 || trie_bytes > blob.size() - 4) {

@@ -20,7 +20,7 @@ struct Draft {
 PieceType piece_type(WireReader& reader) {
   const uint64_t type = reader.varint();
   if (type < 1 || type > 6) {
-    reader.reject("piece type {}, expected 1 to 6", type);
+    reader.reject("piece type {}, wanted 1 to 6", type);
   }
   return static_cast<PieceType>(type);
 }
@@ -43,7 +43,7 @@ SentencePiece read_piece(WireReader reader, size_t id) {
     }
   }
   if (piece.text.empty() || piece.text.size() > kPieceLimitBytes) {
-    reader.reject("piece {}: expected 1 to {} bytes, got {}", id, kPieceLimitBytes,
+    reader.reject("piece {}: wanted 1 to {} bytes, got {}", id, kPieceLimitBytes,
                   piece.text.size());
   }
   if (piece.text.find('\0') != std::string::npos) {
@@ -54,7 +54,7 @@ SentencePiece read_piece(WireReader reader, size_t id) {
     reader.reject("piece {}: \"{}\" is not UTF-8", id, printable(piece.text, 40));
   }
   if (!std::isfinite(piece.score)) {
-    reader.reject("piece {}: \"{}\" has the score {}, expected a finite one", id,
+    reader.reject("piece {}: \"{}\" has the score {}, wanted a finite one", id,
                   printable(piece.text, 40), piece.score);
   }
   return piece;
@@ -125,7 +125,7 @@ void check_bytes(SentencePieceFile& file, const std::string& name) {
     if (value < 0 || !file.byte_fallback) {
       fail(QUENCH_INVALID_ARGUMENT, "{}: piece {}: \"{}\" is a byte, {}", name, id,
            printable(piece.text, 40),
-           value < 0 ? "expected <0x00> to <0xFF>" : "but byte_fallback is false");
+           value < 0 ? "wanted <0x00> to <0xFF>" : "but byte_fallback is false");
     }
     ids[static_cast<size_t>(value)] = static_cast<int32_t>(id);
   }
@@ -191,7 +191,7 @@ bool is_tiktoken(std::string_view bytes) {
 
 SentencePieceFile read_sentencepiece_file(std::string_view bytes, const std::string& name) {
   if (bytes.size() > kSentencePieceFileLimitBytes) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {} bytes, expected at most {}", name, bytes.size(),
+    fail(QUENCH_RESOURCE_EXHAUSTED, "{}: {} bytes, wanted at most {}", name, bytes.size(),
          kSentencePieceFileLimitBytes);
   }
   if (is_tiktoken(bytes)) {

@@ -14,7 +14,7 @@ uint32_t WireReader::next() {
   const uint64_t field = tag >> 3;
   wire_ = static_cast<uint8_t>(tag & 7);
   if (field == 0 || field >= uint64_t{1} << 29) {
-    reject("field number {}, expected 1 to {}", field, (1 << 29) - 1);
+    reject("field number {}, wanted 1 to {}", field, (1 << 29) - 1);
   }
   field_ = static_cast<uint32_t>(field);
   return field_;
@@ -49,7 +49,7 @@ std::string_view WireReader::take(uint64_t bytes) {
 
 void WireReader::expect(Wire wire) const {
   if (wire_ != static_cast<uint8_t>(wire)) {
-    reject("field {} has wire type {}, expected {}", field_, wire_, static_cast<int>(wire));
+    reject("field {} has wire type {}, wanted {}", field_, wire_, static_cast<int>(wire));
   }
 }
 

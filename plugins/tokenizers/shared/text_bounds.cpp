@@ -7,7 +7,7 @@ namespace quench::tokenizers {
 
 void check_text(std::string_view text) {
   if (text.size() > kTextLimitBytes) {
-    fail(QUENCH_RESOURCE_EXHAUSTED, "text: {} bytes, expected at most {}", text.size(),
+    fail(QUENCH_RESOURCE_EXHAUSTED, "text: {} bytes, wanted at most {}", text.size(),
          kTextLimitBytes);
   }
   if (const size_t invalid = first_invalid_utf8(text); invalid != std::string_view::npos) {
@@ -19,7 +19,7 @@ void check_text(std::string_view text) {
 void check_rewritten(size_t bytes, size_t limit) {
   if (bytes > limit) {
     fail(QUENCH_RESOURCE_EXHAUSTED,
-         "text: at least {} bytes once it is rewritten, expected at most {}", bytes, limit);
+         "text: at least {} bytes once it is rewritten, wanted at most {}", bytes, limit);
   }
 }
 

@@ -58,7 +58,7 @@ AddedToken read_added_token(const Entry& entry) {
   token.id = entry.member("id").id();
   token.content = entry.member("content").string();
   if (token.content.empty() || token.content.size() > kAddedTokenLimitBytes) {
-    entry.member("content").reject("expected 1 to {} bytes, got {}", kAddedTokenLimitBytes,
+    entry.member("content").reject("wanted 1 to {} bytes, got {}", kAddedTokenLimitBytes,
                                    token.content.size());
   }
   token.single_word = flag("single_word");

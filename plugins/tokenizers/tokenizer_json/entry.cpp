@@ -40,7 +40,7 @@ void Entry::throw_at(quench_status code, const std::string& message) const {
 
 Entry Entry::member(std::string_view key) const {
   if (!value_.is_object()) {
-    reject("expected an object, got {}", describe(value_));
+    reject("wanted an object, got {}", describe(value_));
   }
   const auto found = value_.member(key);
   if (!found) {
@@ -51,7 +51,7 @@ Entry Entry::member(std::string_view key) const {
 
 std::optional<Entry> Entry::optional_member(std::string_view key) const {
   if (!value_.is_object()) {
-    reject("expected an object, got {}", describe(value_));
+    reject("wanted an object, got {}", describe(value_));
   }
   const auto found = value_.member(key);
   if (!found || found->type() == QUENCH_JSON_NULL) {
@@ -62,7 +62,7 @@ std::optional<Entry> Entry::optional_member(std::string_view key) const {
 
 std::vector<Entry> Entry::elements() const {
   if (!value_.is_array()) {
-    reject("expected an array, got {}", describe(value_));
+    reject("wanted an array, got {}", describe(value_));
   }
   std::vector<Entry> all;
   all.reserve(value_.size());
@@ -75,7 +75,7 @@ std::vector<Entry> Entry::elements() const {
 std::string Entry::string() const {
   const auto text = value_.string();
   if (!text) {
-    reject("expected a string, got {}", describe(value_));
+    reject("wanted a string, got {}", describe(value_));
   }
   return std::string(*text);
 }
@@ -83,7 +83,7 @@ std::string Entry::string() const {
 bool Entry::boolean() const {
   const auto value = value_.boolean();
   if (!value) {
-    reject("expected true or false, got {}", describe(value_));
+    reject("wanted true or false, got {}", describe(value_));
   }
   return *value;
 }
@@ -91,7 +91,7 @@ bool Entry::boolean() const {
 int32_t Entry::id() const {
   const auto id = id_of(value_);
   if (!id) {
-    reject("expected an id from 0 to {}, got {}", kIdLimit - 1, describe(value_));
+    reject("wanted an id from 0 to {}, got {}", kIdLimit - 1, describe(value_));
   }
   return *id;
 }

@@ -28,7 +28,7 @@ inline void check_depth(const Entry& entry, int depth) {
 // The components of a sequence; refuses more than anyone writes.
 inline std::vector<Entry> sequence_parts(const Entry& list) {
   if (list.value().size() > kSequenceLimit && list.value().is_array()) {
-    list.reject("{} components, expected at most {}", list.value().size(), kSequenceLimit);
+    list.reject("{} components, wanted at most {}", list.value().size(), kSequenceLimit);
   }
   return list.elements();
 }

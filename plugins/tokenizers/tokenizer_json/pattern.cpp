@@ -32,7 +32,7 @@ std::unique_ptr<Pattern> make_pattern(const Entry& entry) {
   const Entry literal = entry.member("String");
   std::string needle = literal.string();
   if (needle.empty() || needle.size() > kPatternLimitBytes) {
-    literal.reject("expected 1 to {} bytes, got {}", kPatternLimitBytes, needle.size());
+    literal.reject("wanted 1 to {} bytes, got {}", kPatternLimitBytes, needle.size());
   }
   return std::make_unique<Literal>(std::move(needle));
 }

@@ -14,7 +14,7 @@ JsonPipeline::JsonPipeline(std::string_view file, const std::string& name) {
 
 void JsonPipeline::read(const Entry& root) {
   if (const auto version = root.optional_member("version"); version && version->string() != "1.0") {
-    version->unsupported("expected \"1.0\", got {}", describe(version->value()));
+    version->unsupported("wanted \"1.0\", got {}", describe(version->value()));
   }
   if (const auto entry = root.optional_member("normalizer")) {
     normalizer_ = make_normalizer(*entry);
@@ -43,8 +43,8 @@ void JsonPipeline::read_added_tokens(const Entry& list) {
     const auto known = model_->id_of(token.content);
     const int32_t expected = known.value_or(next);
     if (token.id != expected) {
-      entry.reject("\"{}\": id {}, expected {}, {}", printable(token.content, 40), token.id,
-                   expected, known ? "its id in the vocabulary" : "the next free one");
+      entry.reject("\"{}\": id {}, wanted {}, {}", printable(token.content, 40), token.id, expected,
+                   known ? "its id in the vocabulary" : "the next free one");
     }
     if (!known && model_->has_id(token.id)) {
       entry.reject("\"{}\": id {} is taken by another entry", printable(token.content, 40),
@@ -65,7 +65,7 @@ void JsonPipeline::read_added_tokens(const Entry& list) {
       token.content = std::move(changed);
     }
     if (token.content.empty() || token.content.size() > kAddedTokenLimitBytes) {
-      entry.reject("expected 1 to {} bytes after normalization, got {}", kAddedTokenLimitBytes,
+      entry.reject("wanted 1 to {} bytes after normalization, got {}", kAddedTokenLimitBytes,
                    token.content.size());
     }
     if (!seen_normalized.emplace(token.content, token.id).second) {

@@ -14,7 +14,7 @@ class Translation {
 
   std::string run() {
     if (in_.size() > kPatternLimitBytes) {
-      entry_.reject("expected at most {} bytes, got {}", kPatternLimitBytes, in_.size());
+      entry_.reject("wanted at most {} bytes, got {}", kPatternLimitBytes, in_.size());
     }
     while (at_ < in_.size()) {
       step();

@@ -95,9 +95,9 @@ TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][ch
       {safetensors(R"({"__metadata__":{},"__metadata__":{}})"),
        "f.safetensors: header:1:33: invalid JSON: duplicate key '__metadata__'"},
       {safetensors(R"({"__metadata__":{"a":1}})"),
-       "f.safetensors: __metadata__ 'a' is number, expected a string"},
+       "f.safetensors: __metadata__ 'a' is number, wanted a string"},
       {safetensors(R"({"__metadata__":[]})"),
-       "f.safetensors: __metadata__ is array, expected an object"},
+       "f.safetensors: __metadata__ is array, wanted an object"},
       {safetensors(R"({"w":{"dtype":"U8","dtype":"I8","shape":[1],"data_offsets":[0,1]}})", "a"),
        "f.safetensors: header:1:26: invalid JSON: duplicate key 'dtype'"},
       // B3: layout
@@ -135,38 +135,38 @@ TEST_CASE("SafetensorsSource: bad files are refused with the reason", "[core][ch
       {safetensors(one("U8", "[0,4294967296,4294967296]", "[0,0]")),
        "f.safetensors: tensor 'w': shape [0, 4294967296, 4294967296] overflows"},
       {safetensors(one("U8", "[-1]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': shape: -1, expected a non-negative integer"},
+       "f.safetensors: tensor 'w': shape: -1, wanted a non-negative integer"},
       {safetensors(one("U8", "[1.0]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': shape: 1.0, expected a non-negative integer"},
+       "f.safetensors: tensor 'w': shape: 1.0, wanted a non-negative integer"},
       {safetensors(one("U8", "[18446744073709551616]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': shape: 1.8446744073709552e+19, expected a non-negative integer"},
+       "f.safetensors: tensor 'w': shape: 1.8446744073709552e+19, wanted a non-negative integer"},
       {safetensors(one("U8", "[18446744073709551615]", "[0,1]"), "1"),
        "f.safetensors: tensor 'w': dimension 18446744073709551615 is over 2^63"},
       {safetensors(one("U8", "[1,1,1,1,1,1,1,1,1]", "[0,1]"), "1"),
        "f.safetensors: tensor 'w': 9 dimensions, at most 8 are read"},
       {safetensors(one("U8", "4", "[0,4]"), "1234"),
-       "f.safetensors: tensor 'w': shape is number, expected an array"},
+       "f.safetensors: tensor 'w': shape is number, wanted an array"},
       {safetensors(one("U8", "[4]", "[0]"), "1234"),
        "f.safetensors: tensor 'w': data_offsets is not an array of two numbers"},
       {safetensors(one("U8", "[4]", "[0,-4]"), "1234"),
-       "f.safetensors: tensor 'w': data_offsets: -4, expected a non-negative integer"},
+       "f.safetensors: tensor 'w': data_offsets: -4, wanted a non-negative integer"},
       // B5: element types
       {safetensors(one("U3", "[1]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': unknown element type 'U3', expected F64, F32, F16, BF16, I64, "
+       "f.safetensors: tensor 'w': unknown element type 'U3', wanted F64, F32, F16, BF16, I64, "
        "I32, I16, I8, U8 or BOOL"},
       {safetensors(one("F8_E4M3", "[1]", "[0,1]"), "1"),
-       "f.safetensors: tensor 'w': unsupported element type 'F8_E4M3', expected F64, F32, F16, "
+       "f.safetensors: tensor 'w': unsupported element type 'F8_E4M3', wanted F64, F32, F16, "
        "BF16, I64, I32, I16, I8, U8 or BOOL; cast it in Python, value.to(torch.bfloat16), and save "
        "again"},
       {safetensors(one("F32", "[1]", "[0,2]"), "12"),
-       "f.safetensors: tensor 'w': 2 bytes for F32 [1], expected 4"},
+       "f.safetensors: tensor 'w': 2 bytes for F32 [1], wanted 4"},
       {safetensors(R"({"w":{"dtype":7,"shape":[1],"data_offsets":[0,1]}})", "a"),
-       "f.safetensors: tensor 'w': dtype is number, expected a string"},
+       "f.safetensors: tensor 'w': dtype is number, wanted a string"},
       {safetensors(R"({"w":{"dtype":"U8","shape":[1]}})"),
-       "f.safetensors: tensor 'w': no data_offsets, expected dtype, shape and data_offsets"},
+       "f.safetensors: tensor 'w': no data_offsets, wanted dtype, shape and data_offsets"},
       {safetensors(R"({"w":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"x":0}})", "a"),
-       "f.safetensors: tensor 'w': unknown key 'x', expected dtype, shape and data_offsets"},
-      {safetensors(R"({"w":1})"), "f.safetensors: tensor 'w': number, expected an object"},
+       "f.safetensors: tensor 'w': unknown key 'x', wanted dtype, shape and data_offsets"},
+      {safetensors(R"({"w":1})"), "f.safetensors: tensor 'w': number, wanted an object"},
       {safetensors("{\"a\\u0000b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", "a"),
        "f.safetensors: tensor 'a\\x00b': name holds a NUL"},
       // B6: depth and spaces
@@ -220,5 +220,5 @@ TEST_CASE("read_float32: converts every floating-point type", "[core][checkpoint
   CHECK(read_float32(source, 1) == std::vector<float>{1.5F, -2.0F});
   CHECK(read_float32(source, 2) == std::vector<float>{0.1F});
   CHECK(message_of([&] { read_float32(source, 3); }, folder.path()) ==
-        "f.safetensors: tensor 'i' is I8, expected a floating-point type");
+        "f.safetensors: tensor 'i' is I8, wanted a floating-point type");
 }

@@ -59,7 +59,7 @@ TEST_CASE("SafetensorsWriter: refuses what would be a bad file", "[core][checkpo
   CHECK(declare("x", quench::kInt8, {int64_t{1} << 62, 4}) ==
         "a.safetensors: tensor 'x': shape [4611686018427387904, 4] overflows");
   CHECK(declare("x", quench_dtype{QUENCH_DTYPE_UINT, 32, 1}, {1}) ==
-        "a.safetensors: tensor 'x': unknown element type 'dtype(1,32,1)', expected F64, F32, F16, "
+        "a.safetensors: tensor 'x': unknown element type 'dtype(1,32,1)', wanted F64, F32, F16, "
         "BF16, I64, I32, I16, I8, U8 or BOOL");
   writer.write("1234", 4);
   CHECK(declare("y", quench::kInt8, {1}) ==

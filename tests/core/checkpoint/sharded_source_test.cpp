@@ -41,28 +41,28 @@ TEST_CASE("ShardedSource: a bad index is refused before any read", "[core][check
   };
   const auto [index, message] = GENERATE(values<Case>({
       {R"({"weight_map":{"a":"../1.safetensors"}})",
-       "m.index.json: tensor 'a' is in \"../1.safetensors\", expected the plain name of a file in "
+       "m.index.json: tensor 'a' is in \"../1.safetensors\", wanted the plain name of a file in "
        "the same folder"},
       {R"({"weight_map":{"a":"/etc/passwd"}})",
-       "m.index.json: tensor 'a' is in \"/etc/passwd\", expected the plain name of a file in the "
+       "m.index.json: tensor 'a' is in \"/etc/passwd\", wanted the plain name of a file in the "
        "same folder"},
       {R"({"weight_map":{"a":".."}})",
-       "m.index.json: tensor 'a' is in \"..\", expected the plain name of a file in the same "
+       "m.index.json: tensor 'a' is in \"..\", wanted the plain name of a file in the same "
        "folder"},
       {R"({"weight_map":{"a":""}})",
-       "m.index.json: tensor 'a' is in \"\", expected the plain name of a file in the same folder"},
+       "m.index.json: tensor 'a' is in \"\", wanted the plain name of a file in the same folder"},
       {R"({"weight_map":{"a":"x\u0000.safetensors"}})",
-       "m.index.json: tensor 'a' is in \"x\\u0000.safetensors\", expected the plain name of a file "
+       "m.index.json: tensor 'a' is in \"x\\u0000.safetensors\", wanted the plain name of a file "
        "in the same folder"},
       {R"({"weight_map":{"a":"x\\y"}})",
-       "m.index.json: tensor 'a' is in \"x\\\\y\", expected the plain name of a file in the same "
+       "m.index.json: tensor 'a' is in \"x\\\\y\", wanted the plain name of a file in the same "
        "folder"},
       {R"({"weight_map":{"a":3}})",
-       "m.index.json: tensor 'a' is in number, expected the plain name of a file in the same "
+       "m.index.json: tensor 'a' is in number, wanted the plain name of a file in the same "
        "folder"},
       {R"({"weight_map":{}})",
-       "m.index.json: no weight_map, expected an object of tensor and file names"},
-      {R"([])", "m.index.json: no weight_map, expected an object of tensor and file names"},
+       "m.index.json: no weight_map, wanted an object of tensor and file names"},
+      {R"([])", "m.index.json: no weight_map, wanted an object of tensor and file names"},
       {R"({"weight_map":{"a":"1.safetensors","a":"2.safetensors"}})",
        "m.index.json:1:38: invalid JSON: duplicate key 'a'"},
       {R"({"weight_map":{"a":"1.safetensors","b":"3.safetensors"}})",

@@ -78,7 +78,7 @@ TEST_CASE("parse_hub_spec: takes specs apart", "[core][hub]") {
 
 TEST_CASE("parse_hub_spec: refuses what could leave the cache", "[core][hub]") {
   const std::string tail =
-      ", expected hf://org/name@revision or hf://datasets/org/name/file@revision";
+      ", wanted hf://org/name@revision or hf://datasets/org/name/file@revision";
   struct Case {
     std::string spec;
     std::string message;
@@ -149,7 +149,7 @@ TEST_CASE("resolve: what is not cached is told with what is", "[core][hub]") {
             "hf://org/name@gone");
   cache.folder.write("cache/models--org--name/refs/odd", "../../../../etc");
   CHECK(cache.message("hf://org/name@odd") ==
-        "hf://org/name@odd: cache/models--org--name/refs/odd holds '../../../../etc', expected a "
+        "hf://org/name@odd: cache/models--org--name/refs/odd holds '../../../../etc', wanted a "
         "commit of 40 hexadecimal digits");
 }
 

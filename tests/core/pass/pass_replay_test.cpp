@@ -6,7 +6,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/host_tensor.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/temporary.hpp"

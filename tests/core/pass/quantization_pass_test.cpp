@@ -10,7 +10,7 @@
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/process_memory.hpp"
 #include "core/pass/quantize_model.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
@@ -43,7 +43,7 @@ void need_gptq() {
 quench::Catalog& everything_apart() {
   static const auto catalog = [] {
     quench::CatalogOptions options = quench::test::built_catalog().options();
-    options.load_apart = [](const quench::PluginDescription& item) -> const quench_item& {
+    options.load_in_worker = [](const quench::PluginDescription& item) -> const quench_item& {
       return quench::test::built_catalog().load(item);
     };
     const std::filesystem::path elsewhere = quench::test::binary_dir() / "tests/elsewhere/bin";
@@ -491,7 +491,7 @@ TEST_CASE("pass memory: what a quantizer in a process of its own holds is host m
   options.calibration = &f.rows;
   const QuantizerHandle here = quantizer({{"bits", 4}});
   const QuantizerHandle apart = quantizer({{"bits", 4}}, "gptq", everything_apart());
-  REQUIRE(apart.is_apart());
+  REQUIRE(apart.is_in_worker());
   quench::PassWork work = quench::work_of(f.model, options, 1);
   // Of a model in host memory nothing is elsewhere.
   CHECK(quench::predict_pass_memory(f.model, apart, work).total() ==

@@ -1,4 +1,4 @@
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 
 #include <unistd.h>
 
@@ -9,8 +9,8 @@
 #include <fstream>
 
 #include "core/error.hpp"
-#include "core/plugin/code_identity.hpp"
-#include "core/plugin/search_path.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
+#include "core/plugin/catalog/search_path.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("catalog: what was probed is probed again only when it changes", "[cor
   CHECK(again.probe_count() == 0);
   CHECK(again.items().size() == 1);
   REQUIRE(again.rejected().size() == 1);
-  CHECK_THAT(again.rejected()[0].reason, Contains("bits = 9, expected 2..8"));
+  CHECK_THAT(again.rejected()[0].reason, Contains("bits = 9, wanted 2..8"));
 
   SECTION("a new time stamp on the same bytes costs a hash, no probe") {
     fs::last_write_time(folder.path() / "good.so", fs::file_time_type::clock::now());
@@ -269,7 +269,7 @@ TEST_CASE("catalog: what did not come with the program runs apart, unless the us
   static const quench_item kServed{};
   Clash clash;
   std::vector<std::string> apart;
-  clash.options.load_apart = [&](const quench::PluginDescription& item) -> const quench_item& {
+  clash.options.load_in_worker = [&](const quench::PluginDescription& item) -> const quench_item& {
     apart.push_back(item.id);
     return kServed;
   };

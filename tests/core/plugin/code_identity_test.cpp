@@ -1,4 +1,4 @@
-#include "core/plugin/code_identity.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
 
 #include <gnu/libc-version.h>
 

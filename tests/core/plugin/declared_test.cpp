@@ -4,11 +4,11 @@
 #include <nlohmann/json.hpp>
 
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
-#include "core/plugin/choose.hpp"
-#include "core/plugin/links.hpp"
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/show.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/choose.hpp"
+#include "core/plugin/catalog/show.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/library/links.hpp"
 #include "quench/abi/kind/format.h"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"

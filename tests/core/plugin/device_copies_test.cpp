@@ -1,5 +1,5 @@
 // Copies by families of models on devices, and the host memory that these pin for them.
-#include "core/plugin/device_copies.hpp"
+#include "core/plugin/services/device_copies.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/base/io/pinnable_memory.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "quench/abi/extension/device_memory.h"
 #include "tests/support/throws.hpp"
 

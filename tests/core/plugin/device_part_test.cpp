@@ -1,5 +1,5 @@
 // The part of a library that computes on a GPU, with libraries that stand for libtorch's two.
-#include "core/plugin/device_part.hpp"
+#include "core/plugin/library/device_part.hpp"
 
 #include <dlfcn.h>
 
@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "core/plugin/code_identity.hpp"
-#include "core/plugin/links.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
+#include "core/plugin/library/links.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 
 namespace fs = std::filesystem;

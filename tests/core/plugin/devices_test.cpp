@@ -1,4 +1,4 @@
-#include "core/plugin/devices.hpp"
+#include "core/plugin/services/devices.hpp"
 
 #include <catch2/catch.hpp>
 

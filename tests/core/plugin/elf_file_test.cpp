@@ -1,4 +1,4 @@
-#include "core/plugin/elf_file.hpp"
+#include "core/plugin/library/elf_file.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>

@@ -1,5 +1,5 @@
 // What a stranger's code can do at first contact, and which interpreters are believed.
-#include "core/plugin/foreign_code.hpp"
+#include "core/plugin/catalog/foreign_code.hpp"
 
 #include <sys/stat.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "core/checkpoint/checkpoint_place.hpp"
+#include "core/plugin/catalog/show.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
-#include "core/plugin/show.hpp"
 #include "core/plugin/worker/served_plugins.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/abi/kind/model.h"
@@ -78,10 +78,11 @@ CatalogOptions options_for(const PluginFolder& folder, Sandbox sandbox) {
 class Served {
  public:
   explicit Served(const CatalogOptions& options)
-      : apart_(options_of(options)), catalog_([&] {
+      : workers_(options_of(options)), catalog_([&] {
           CatalogOptions with = options;
-          with.load_apart = [this](const quench::PluginDescription& item) -> const quench_item& {
-            return apart_.load(item);
+          with.load_in_worker =
+              [this](const quench::PluginDescription& item) -> const quench_item& {
+            return workers_.load(item);
           };
           return with;
         }()) {}
@@ -103,7 +104,7 @@ class Served {
     return out;
   }
 
-  quench::ServedPlugins apart_;
+  quench::ServedPlugins workers_;
   Catalog catalog_;
 };
 

@@ -1,11 +1,11 @@
 // What the host makes of a format that offers what it should not.
-#include "core/plugin/format_handle.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 
 #include <catch2/catch.hpp>
 #include <utility>
 
-#include "core/plugin/choose.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/choose.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("format handle: offers are held to what files are held to", "[core][pl
   const TemporaryDir place;
   place.write("config.json", "score");
   CHECK(message_of([&] { format.probe(CheckpointPlace(place.path())); }) ==
-        "format lying_format: probe returned 101, expected 0..100");
+        "format lying_format: probe returned 101, wanted 0..100");
   CHECK_THAT(message_of([&] { format.list(CheckpointPlace(place.path())); }),
              Catch::Contains("lists '../outside', which is no file of the place"));
   quench::shutdown_plugins();

@@ -5,12 +5,12 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"
-#include "core/plugin/choose.hpp"
-#include "core/plugin/corpus_handle.hpp"
-#include "core/plugin/model_handle.hpp"
-#include "core/plugin/optimizer_handle.hpp"
-#include "core/plugin/parameters.hpp"
-#include "core/plugin/table_call.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/choose.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
+#include "core/plugin/handles/model_handle.hpp"
+#include "core/plugin/handles/optimizer_handle.hpp"
 #include "quench/abi/kind/quantizer.h"
 #include "tests/core/plugin/fault_plugins.hpp"
 
@@ -107,7 +107,7 @@ TEST_CASE("table: missing, short and incomplete tables are faults", "[core][plug
   quench_quantizer_table table{};
   table.struct_size = 16;
   CHECK(quench::table_fault("quantizer", &table) ==
-        "its table has struct_size 16, expected at least " + std::to_string(sizeof table));
+        "its table has struct_size 16, wanted at least " + std::to_string(sizeof table));
   table.struct_size = sizeof table;
   CHECK(quench::table_fault("quantizer", &table) == "function create of its table is NULL");
 }

@@ -1,4 +1,4 @@
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 #include <atomic>
 #include <catch2/catch.hpp>

@@ -1,10 +1,10 @@
-#include "core/plugin/instruction_set.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <string>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 using quench::available_instruction_sets;
 using quench::choose_instruction_set;
@@ -21,9 +21,8 @@ TEST_CASE("instruction set: the widest unless QUENCH_ISA names another", "[core]
 
 TEST_CASE("instruction set: an unknown name is an error", "[core][plugin]") {
   for (const char* name : {"", "AVX2", "sse2"}) {
-    CHECK_THROWS_WITH(
-        choose_instruction_set(name),
-        "QUENCH_ISA = \"" + std::string(name) + "\", expected one of avx512, avx2, portable");
+    CHECK_THROWS_WITH(choose_instruction_set(name), "QUENCH_ISA = \"" + std::string(name) +
+                                                        "\", wanted one of avx512, avx2, portable");
   }
 }
 

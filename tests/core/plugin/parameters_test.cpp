@@ -1,4 +1,4 @@
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 
 #include <catch2/catch.hpp>
 #include <limits>
@@ -83,7 +83,7 @@ TEST_CASE("parameters: a preset stands in for defaults, not for what is given", 
 }
 
 TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
-  CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits = 9, expected 2..8"});
+  CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits = 9, wanted 2..8"});
   CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: wanted an integer, got 3.0"});
   CHECK(messages({{"text", "c4"}, {"bits", "4"}}) ==
         Messages{"bits: wanted an integer, got \"4\""});
@@ -91,13 +91,13 @@ TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
         Messages{"bits: wanted an integer, got null"});
   CHECK(messages({{"text", "c4"}, {"bits", uint64_t{1} << 63}}) ==
         Messages{"bits: wanted an integer, got 9223372036854775808"});
-  CHECK(messages({{"text", "c4"}, {"damp", -1}}) == Messages{"damp = -1, expected at least 0"});
-  CHECK(messages({{"text", "c4"}, {"clip", 2}}) == Messages{"clip = 2, expected at most 1"});
+  CHECK(messages({{"text", "c4"}, {"damp", -1}}) == Messages{"damp = -1, wanted at least 0"});
+  CHECK(messages({{"text", "c4"}, {"clip", 2}}) == Messages{"clip = 2, wanted at most 1"});
   CHECK(messages({{"text", "c4"}, {"clip", nullptr}}).empty());
   CHECK(messages({{"text", "c4"}, {"order", "diagnal"}}) ==
-        Messages{"order = diagnal, expected one of given, diagonal; did you mean diagonal?"});
+        Messages{"order = diagnal, wanted one of given, diagonal; did you mean diagonal?"});
   CHECK(messages({{"text", "c4"}, {"betas", {0.5, 1.5}}}) ==
-        Messages{"betas[1] = 1.5, expected 0..1"});
+        Messages{"betas[1] = 1.5, wanted 0..1"});
   CHECK(messages({{"text", "c4"}, {"betas", 0.5}}) ==
         Messages{"betas: wanted a list, each element a number, got 0.5"});
   CHECK(messages({{"text", "c4"}, {"fast", 1}}) == Messages{"fast: wanted true or false, got 1"});

@@ -1,9 +1,9 @@
-#include "core/plugin/plugin_call.hpp"
+#include "core/plugin/calls/plugin_call.hpp"
 
 #include <catch2/catch.hpp>
 #include <string>
 
-#include "core/plugin/service_tables.hpp"
+#include "core/plugin/services/service_tables.hpp"
 
 using quench::CallFrame;
 using quench::innermost_call;

@@ -1,4 +1,4 @@
-#include "core/plugin/probe_cache.hpp"
+#include "core/plugin/catalog/probe_cache.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>

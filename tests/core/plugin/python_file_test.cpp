@@ -1,11 +1,11 @@
-#include "core/plugin/python_file.hpp"
+#include "core/plugin/catalog/python_file.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 
 #include "core/error.hpp"
-#include "core/plugin/show.hpp"
+#include "core/plugin/catalog/show.hpp"
 #include "tests/core/plugin/python_plugins.hpp"
 
 using Catch::Matchers::Contains;

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace quench::test {

@@ -1,4 +1,4 @@
-#include "core/plugin/running_code.hpp"
+#include "core/plugin/library/running_code.hpp"
 
 #include <catch2/catch.hpp>
 #include <filesystem>

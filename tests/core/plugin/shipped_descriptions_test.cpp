@@ -1,10 +1,10 @@
-#include "core/plugin/shipped_descriptions.hpp"
+#include "core/plugin/catalog/shipped_descriptions.hpp"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <fstream>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"

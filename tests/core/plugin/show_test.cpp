@@ -1,4 +1,4 @@
-#include "core/plugin/show.hpp"
+#include "core/plugin/catalog/show.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
@@ -23,7 +23,7 @@ TEST_CASE("plugins list: items, shadowed and rejected libraries are listed", "[c
   CHECK(list.rows[1][3] == "A corpus of two words.");
   REQUIRE(list.notes.size() == 2);
   CHECK_THAT(list.notes[0], Contains("shadowed: corpus good in "));
-  CHECK_THAT(list.notes[1], Contains("rejected: ") && Contains("bits = 9, expected 2..8"));
+  CHECK_THAT(list.notes[1], Contains("rejected: ") && Contains("bits = 9, wanted 2..8"));
   const auto json = quench::plugins_list_json(catalog);
   CHECK(json["plugins"][0]["id"] == "good");
   CHECK(json["shadowed"].size() == 1);
@@ -50,7 +50,7 @@ TEST_CASE("plugins list, show and check: each says where a plugin runs", "[core]
   PluginFolder folder;
   folder.add("good");
   quench::CatalogOptions options = folder.catalog().options();
-  options.load_apart = [](const auto&) -> const quench_item& { throw 0; };  // nothing is loaded
+  options.load_in_worker = [](const auto&) -> const quench_item& { throw 0; };  // nothing is loaded
   const quench::Catalog catalog(options);
   CHECK(quench::plugins_list_json(catalog)["plugins"][0]["process"] == "own");
   CHECK(quench::plugin_show_json(catalog, "good")["plugins"][0]["process"] == "own");

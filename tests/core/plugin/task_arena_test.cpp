@@ -1,10 +1,10 @@
-#include "core/plugin/task_arena.hpp"
+#include "core/plugin/services/task_arena.hpp"
 
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <vector>
 
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 using quench::copy_on_all_threads;
 using quench::HostServices;

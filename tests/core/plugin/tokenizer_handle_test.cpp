@@ -1,10 +1,10 @@
-#include "core/plugin/tokenizer_handle.hpp"
+#include "core/plugin/handles/tokenizer_handle.hpp"
 
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
-#include "core/plugin/choose.hpp"
+#include "core/plugin/catalog/choose.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

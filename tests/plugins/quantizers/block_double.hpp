@@ -46,7 +46,7 @@ class BlockDouble {
 
   static const void* find(const quench_host*, const char* id) noexcept {
     static constexpr quench_block_service kTable = {sizeof(quench_block_service), place, replay,
-                                                    weight, nullptr};
+                                                    weight};
     return std::strcmp(id, QUENCH_SERVICE_BLOCK) == 0 ? &kTable
                                                       : test_host()->service(test_host(), id);
   }

@@ -14,19 +14,19 @@ struct Bad {
 };
 
 const Bad kComponents[] = {
-    {R"({"version": "2.0"})", R"(version: expected "1.0", got string "2.0")"},
+    {R"({"version": "2.0"})", R"(version: wanted "1.0", got string "2.0")"},
     {R"({"normalizer": {"type": "BertNormalizer"}})",
      R"(normalizer: type "BertNormalizer" is not supported; supported: NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence)"},
-    {R"({"normalizer": {"type": 7}})", "normalizer.type: expected a string, got number 7"},
+    {R"({"normalizer": {"type": 7}})", "normalizer.type: wanted a string, got number 7"},
     {R"({"normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Odd"}]}})",
      R"(normalizer.normalizers[1]: type "Odd" is not supported; supported: NFC, NFD, NFKC, NFKD, Prepend, Replace, Sequence)"},
     {R"({"normalizer": {"type": "Replace", "pattern": {"String": ""}, "content": "x"}})",
-     "normalizer.pattern.String: expected 1 to 65536 bytes, got 0"},
+     "normalizer.pattern.String: wanted 1 to 65536 bytes, got 0"},
     {R"({"normalizer": {"type": "Prepend"}})", R"(normalizer: no "prepend")"},
     {R"({"pre_tokenizer": {"type": "X"}})",
      R"(pre_tokenizer: type "X" is not supported; supported: ByteLevel, Digits, Metaspace, Sequence, Split)"},
     {R"({"pre_tokenizer": {"add_prefix_space": "no"}})",
-     R"(pre_tokenizer.add_prefix_space: expected true or false, got string "no")"},
+     R"(pre_tokenizer.add_prefix_space: wanted true or false, got string "no")"},
     {R"({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "ByteLevel",
          "add_prefix_space": false}, {"type": "Digits", "individual_digits": true}]}})",
      "pre_tokenizer.pretokenizers[1]: a pre-tokenizer after ByteLevel is not supported"},
@@ -46,7 +46,7 @@ const Bad kComponents[] = {
          "invert": false}})",
      R"(pre_tokenizer.behavior: "Sideways" is not supported; supported: Contiguous, Isolated, MergedWithNext, MergedWithPrevious, Removed)"},
     {R"({"pre_tokenizer": {"type": "Metaspace", "replacement": "ab"}})",
-     R"(pre_tokenizer.replacement: expected one character, got string "ab")"},
+     R"(pre_tokenizer.replacement: wanted one character, got string "ab")"},
     {R"({"post_processor": {"type": "BertProcessing"}})",
      R"(post_processor: type "BertProcessing" is not supported; supported: ByteLevel, Sequence, TemplateProcessing)"},
     {R"({"post_processor": {"type": "TemplateProcessing", "special_tokens": {},
@@ -57,7 +57,7 @@ const Bad kComponents[] = {
      "post_processor.special_tokens.<s>.ids[0]: id 999 is not in the vocabulary, whose last id is "
      "256"},
     {R"({"post_processor": {"type": "TemplateProcessing", "single": [], "special_tokens": {}}})",
-     R"(post_processor.single: expected the text "A" once, got none)"},
+     R"(post_processor.single: wanted the text "A" once, got none)"},
 };
 
 const Bad kModels[] = {
@@ -65,27 +65,27 @@ const Bad kModels[] = {
     {R"({"model": {"type": "Unigram"}})",
      R"(model: type "Unigram" is not supported; supported: BPE)"},
     {R"({"model": {"dropout": 0.1}})",
-     "model.dropout: expected null, got number 0.1: random encodings are not supported"},
+     "model.dropout: wanted null, got number 0.1: random encodings are not supported"},
     {R"({"model": {"end_of_word_suffix": "</w>"}})",
-     R"(model.end_of_word_suffix: expected null or "", got string "</w>")"},
+     R"(model.end_of_word_suffix: wanted null or "", got string "</w>")"},
     {R"({"model": {"unk_token": "<unk>"}})",
      R"(model.unk_token: "<unk>" is not in the vocabulary)"},
-    {R"({"model": {"vocab": ["a"]}})", "model.vocab: expected an object with entries, got array"},
+    {R"({"model": {"vocab": ["a"]}})", "model.vocab: wanted an object with entries, got array"},
     {R"({"model": {"vocab": {"x": -1}}})",
-     R"(model.vocab: "x": expected an id from 0 to 16777215, got number -1)"},
+     R"(model.vocab: "x": wanted an id from 0 to 16777215, got number -1)"},
     {R"({"model": {"vocab": {"x": 16777216}}})",
-     R"(model.vocab: "x": expected an id from 0 to 16777215, got number 16777216)"},
+     R"(model.vocab: "x": wanted an id from 0 to 16777215, got number 16777216)"},
     {R"({"model": {"vocab": {"x": 1.5}}})",
-     R"(model.vocab: "x": expected an id from 0 to 16777215, got number 1.5)"},
+     R"(model.vocab: "x": wanted an id from 0 to 16777215, got number 1.5)"},
     {R"({"model": {"vocab": {"ab": 97}}})",
      R"(model.vocab: "ab": id 97 is taken by another entry)"},
-    {R"({"model": {"merges": {}}})", "model.merges: expected an array, got object"},
+    {R"({"model": {"merges": {}}})", "model.merges: wanted an array, got object"},
     {R"({"model": {"merges": ["a b", 7]}})",
-     R"(model.merges: merge 1: expected "a b" or ["a", "b"], got number 7)"},
+     R"(model.merges: merge 1: wanted "a b" or ["a", "b"], got number 7)"},
     {R"({"model": {"merges": ["a b c"]}})",
-     R"(model.merges: merge 0: expected "a b" or ["a", "b"], got string "a b c")"},
+     R"(model.merges: merge 0: wanted "a b" or ["a", "b"], got string "a b c")"},
     {R"({"model": {"merges": [["a", "b", "c"]]}})",
-     R"(model.merges: merge 0: expected "a b" or ["a", "b"], got array)"},
+     R"(model.merges: merge 0: wanted "a b" or ["a", "b"], got array)"},
     {R"({"model": {"merges": ["a zz"]}})",
      R"(model.merges: merge 0: "zz" is not in the vocabulary)"},
     {R"({"model": {"merges": ["a c"]}})",
@@ -93,17 +93,17 @@ const Bad kModels[] = {
 };
 
 const Bad kAddedTokens[] = {
-    {R"({"added_tokens": {}})", "added_tokens: expected an array, got object"},
+    {R"({"added_tokens": {}})", "added_tokens: wanted an array, got object"},
     {R"({"added_tokens": [{"id": 257}]})", R"(added_tokens[0]: no "content")"},
     {R"({"added_tokens": [{"id": 300, "content": "<x>", "single_word": false, "lstrip": false,
          "rstrip": false, "normalized": false}]})",
-     R"(added_tokens[0]: "<x>": id 300, expected 257, the next free one)"},
+     R"(added_tokens[0]: "<x>": id 300, wanted 257, the next free one)"},
     {R"({"added_tokens": [{"id": 257, "content": "ab", "single_word": false, "lstrip": false,
          "rstrip": false, "normalized": false}]})",
-     R"(added_tokens[0]: "ab": id 257, expected 256, its id in the vocabulary)"},
+     R"(added_tokens[0]: "ab": id 257, wanted 256, its id in the vocabulary)"},
     {R"({"added_tokens": [{"id": 257, "content": "", "single_word": false, "lstrip": false,
          "rstrip": false, "normalized": false}]})",
-     "added_tokens[0].content: expected 1 to 1024 bytes, got 0"},
+     "added_tokens[0].content: wanted 1 to 1024 bytes, got 0"},
     {R"({"added_tokens": [{"id": 256, "content": "ab", "single_word": false, "lstrip": false,
          "rstrip": false, "normalized": false}, {"id": 256, "content": "ab", "single_word": false,
          "lstrip": false, "rstrip": false, "normalized": false}]})",
@@ -144,7 +144,7 @@ TEST_CASE("tokenizer.json: what is no JSON is refused with the file's name", "[t
     INFO(text);
     CHECK_THAT(test::refusal(text), Catch::StartsWith("tokenizer.json:"));
   }
-  CHECK(test::refusal(std::string("[]")) == "tokenizer.json: expected an object, got array");
+  CHECK(test::refusal(std::string("[]")) == "tokenizer.json: wanted an object, got array");
 }
 
 TEST_CASE("tokenizer.json: cut anywhere it is refused", "[tokenizers]") {
@@ -175,7 +175,7 @@ TEST_CASE("tokenizer.json: a megabyte of pattern is refused", "[tokenizers]") {
                            {"behavior", "Isolated"},
                            {"invert", false}};
   CHECK(test::refusal(file) ==
-        "tokenizer.json: pre_tokenizer.pattern.Regex: expected at most 65536 bytes, got 1048576");
+        "tokenizer.json: pre_tokenizer.pattern.Regex: wanted at most 65536 bytes, got 1048576");
 }
 
 }  // namespace quench::tokenizers

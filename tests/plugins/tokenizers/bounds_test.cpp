@@ -124,9 +124,9 @@ TEST_CASE("bounds: a chain of replacements cannot double a text for ever", "[tok
   }
   const Tokenizer bomb = test::open(file);
   CHECK(quench::test::message_within(200, [&] { bomb.encode(std::string(10, 'a'), false); }) ==
-        "text: at least 578 bytes once it is rewritten, expected at most 576");
+        "text: at least 578 bytes once it is rewritten, wanted at most 576");
   CHECK(quench::test::message_within(200, [&] { bomb.encode(std::string(1 << 18, 'a'), false); }) ==
-        "text: at least 8388866 bytes once it is rewritten, expected at most 8388864");
+        "text: at least 8388866 bytes once it is rewritten, wanted at most 8388864");
 }
 
 TEST_CASE("bounds: a chain of Metaspaces cannot put marks before every character for ever",
@@ -149,7 +149,7 @@ TEST_CASE("bounds: a chain of Metaspaces cannot put marks before every character
   const Tokenizer bomb = test::open(file);
   CHECK_THAT(
       quench::test::message_within(200, [&] { bomb.encode(std::string(100'000, 'a'), false); }),
-      Catch::EndsWith("once it is rewritten, expected at most 3200256"));
+      Catch::EndsWith("once it is rewritten, wanted at most 3200256"));
 }
 
 TEST_CASE("bounds: a regular expression that is slow at each character is given up",
@@ -180,7 +180,7 @@ TEST_CASE("bounds: a template of more special tokens than anyone writes is refus
     file["post_processor"]["single"].push_back({{"SpecialToken", {{"id", "x"}, {"type_id", 0}}}});
   }
   CHECK(quench::test::message_within(100, [&] { throw std::runtime_error(test::refusal(file)); }) ==
-        "tokenizer.json: post_processor.single: 2000 ids or more, expected at most 1024");
+        "tokenizer.json: post_processor.single: 2000 ids or more, wanted at most 1024");
 }
 
 }  // namespace quench::tokenizers

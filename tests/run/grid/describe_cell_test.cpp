@@ -4,14 +4,14 @@
 
 #include "run/grid/grid.hpp"
 #include "run/manifest/resolve_items.hpp"
-#include "tests/run/apart_catalog.hpp"
+#include "tests/run/worker_catalog.hpp"
 #include "tests/support/template_checkpoint.hpp"
 #include "tests/support/temporary.hpp"
 
 using quench::Experiment;
 using quench::Identities;
-using quench::test::apart_catalog;
 using quench::test::TemporaryDir;
+using quench::test::worker_catalog;
 
 namespace {
 
@@ -32,7 +32,7 @@ class Measured {
                                     "metrics: [template_metric: {corpus: v}]\n"
                                     "corpora: {v: {text: {path: t.txt}}}\n" +
                                         more);
-    return resolve_manifest(quench::load_manifest(file, {}), apart_catalog(), {});
+    return resolve_manifest(quench::load_manifest(file, {}), worker_catalog(), {});
   }
 
  private:
@@ -59,9 +59,9 @@ std::string key_of(const std::vector<Experiment>& experiments, Identities& ident
 TEST_CASE("describe cell: where a plugin ran is in its record, and in no key", "[core][run]") {
   const Measured here;
   const quench::Fingerprints none{""};
-  Identities identities(apart_catalog(), none, {});
+  Identities identities(worker_catalog(), none, {});
   const auto quantizer = [&](const std::vector<Experiment>& experiments) {
-    return describe_quantizer(apart_catalog(), experiments.front(), kQuantized);
+    return describe_quantizer(worker_catalog(), experiments.front(), kQuantized);
   };
 
   const std::vector<Experiment> usual = here.resolve("");
@@ -82,7 +82,7 @@ TEST_CASE("describe cell: points of a sweep may each keep plugins in the program
   const Measured here;
   here.resolve("in_process: [template_quantizer]\nsweep:\n  seed: [1, 2]\n");
   const quench::PluginDescription& quantizer =
-      apart_catalog().require("quantizer", "template_quantizer");
-  CHECK(apart_catalog().placed(quantizer).reason == "`in_process` of the manifest");
+      worker_catalog().require("quantizer", "template_quantizer");
+  CHECK(worker_catalog().placed(quantizer).reason == "`in_process` of the manifest");
   here.resolve("");
 }

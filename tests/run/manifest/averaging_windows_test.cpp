@@ -2,7 +2,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/throws.hpp"
 

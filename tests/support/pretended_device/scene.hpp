@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "core/plugin/catalog.hpp"
+#include "core/plugin/catalog/catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/pretended_device/tiny_config.hpp"
 

@@ -8,15 +8,15 @@ namespace {
 void read_vocabulary(const Entry& entry, BpeParts& parts) {
   const kit::JsonValue& vocabulary = entry.value();
   if (!vocabulary.is_object() || vocabulary.size() == 0) {
-    entry.reject("expected an object with entries, got {}",
+    entry.reject("wanted an object with entries, got {}",
                  vocabulary.is_object() ? "none" : describe(vocabulary));
   }
   parts.vocabulary.reserve(vocabulary.size());
   vocabulary.each_member([&](std::string_view token, const kit::JsonValue& value) {
     const auto id = id_of(value);
     if (!id) {
-      entry.reject("\"{}\": expected an id from 0 to {}, got {}", printable(token, 40),
-                   kIdLimit - 1, describe(value));
+      entry.reject("\"{}\": wanted an id from 0 to {}, got {}", printable(token, 40), kIdLimit - 1,
+                   describe(value));
     }
     const auto place = static_cast<size_t>(*id);
     if (parts.used.size() <= place) {
@@ -56,7 +56,7 @@ std::optional<MergeText> parse_merge(const kit::JsonValue& value) {
 
 void read_merges(const Entry& entry, BpeParts& parts) {
   if (!entry.value().is_array()) {
-    entry.reject("expected an array, got {}", describe(entry.value()));
+    entry.reject("wanted an array, got {}", describe(entry.value()));
   }
   const kit::JsonValue& merges = entry.value();
   parts.merges = MergeTable(merges.size());
@@ -65,7 +65,7 @@ void read_merges(const Entry& entry, BpeParts& parts) {
     const kit::JsonValue value = *merges.element(rank);
     const auto merge = parse_merge(value);
     if (!merge) {
-      entry.reject("merge {}: expected \"a b\" or [\"a\", \"b\"], got {}", rank, describe(value));
+      entry.reject("merge {}: wanted \"a b\" or [\"a\", \"b\"], got {}", rank, describe(value));
     }
     const auto id_of = [&](std::string_view token) {
       const auto found = parts.vocabulary.find(token);
@@ -93,13 +93,13 @@ bool flag(const Entry& entry, std::string_view key) {
 BpeParts read_bpe(const Entry& entry) {
   const auto dropout = entry.optional_member("dropout");
   if (dropout && dropout->value().number() != 0) {
-    dropout->unsupported("expected null, got {}: random encodings are not supported",
+    dropout->unsupported("wanted null, got {}: random encodings are not supported",
                          describe(dropout->value()));
   }
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
     const auto affix = entry.optional_member(key);
     if (affix && !affix->string().empty()) {
-      affix->unsupported("expected null or \"\", got {}", describe(affix->value()));
+      affix->unsupported("wanted null or \"\", got {}", describe(affix->value()));
     }
   }
   BpeParts parts;

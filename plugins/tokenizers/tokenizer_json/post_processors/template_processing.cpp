@@ -7,7 +7,7 @@ namespace {
 
 void check_count(const Entry& entry, size_t ids) {
   if (ids > kTemplateLimitIds) {
-    entry.reject("{} ids or more, expected at most {}", ids, kTemplateLimitIds);
+    entry.reject("{} ids or more, wanted at most {}", ids, kTemplateLimitIds);
   }
 }
 
@@ -43,7 +43,7 @@ Frame make_template(const Entry& entry, int32_t id_count) {
     if (const auto sequence = part.optional_member("Sequence")) {
       const Entry name = sequence->member("id");
       if (name.string() != "A" || text_seen) {
-        name.reject("expected the text \"A\" once, got \"{}\"{}", printable(name.string()),
+        name.reject("wanted the text \"A\" once, got \"{}\"{}", printable(name.string()),
                     text_seen ? " as a second text" : "");
       }
       text_seen = true;
@@ -51,7 +51,7 @@ Frame make_template(const Entry& entry, int32_t id_count) {
     }
     const auto token = part.optional_member("SpecialToken");
     if (!token) {
-      part.reject("expected a Sequence or a SpecialToken");
+      part.reject("wanted a Sequence or a SpecialToken");
     }
     const std::vector<int32_t> ids = special_ids(entry, *token, id_count);
     std::vector<int32_t>& side = text_seen ? frame.after : frame.before;
@@ -59,7 +59,7 @@ Frame make_template(const Entry& entry, int32_t id_count) {
     side.insert(side.end(), ids.begin(), ids.end());
   }
   if (!text_seen) {
-    single.reject("expected the text \"A\" once, got none");
+    single.reject("wanted the text \"A\" once, got none");
   }
   return frame;
 }

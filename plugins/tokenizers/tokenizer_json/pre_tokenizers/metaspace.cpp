@@ -83,7 +83,7 @@ std::unique_ptr<PreTokenizer> make_metaspace(const Entry& entry) {
   const Entry replacement = entry.member("replacement");
   std::string mark = replacement.string();
   if (mark.empty() || sequence_length(mark.front()) != mark.size()) {
-    replacement.reject("expected one character, got {}", describe(replacement.value()));
+    replacement.reject("wanted one character, got {}", describe(replacement.value()));
   }
   const auto split = entry.optional_member("split");
   return std::make_unique<Metaspace>(std::move(mark), parse_prefix(entry),

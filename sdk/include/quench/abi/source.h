@@ -46,12 +46,6 @@ typedef struct quench_source {
                         uint64_t elements,
                         void* destination /*: is out elements[elements of index] */,
                         quench_error* error) QUENCH_NOEXCEPT;
-
-  /* Gives a read-only view without a copy, valid as long as the source. UNSUPPORTED if there is
-   * none; use `read` then. May be NULL. [thread-safe] */
-  /*: optional */
-  quench_status (*view)(const struct quench_source* source, uint64_t index, quench_tensor* view,
-                        quench_error* error) QUENCH_NOEXCEPT;
 } quench_source;
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@ TEST_CASE("parse_json: an integer beyond 64 bits is a double, not a wrapped inte
   CHECK(value.is_number_float());
   CHECK(value.get<double>() == 1e30);
   CHECK(message_of([&] { quench::json_integer(value, "x: model_max_length"); }) ==
-        "x: model_max_length: 1e+30, expected an integer");
+        "x: model_max_length: 1e+30, wanted an integer");
 }
 
 TEST_CASE("parse_json: refuses with file, line and column", "[core][json]") {
@@ -93,11 +93,11 @@ TEST_CASE("json_unsigned: converts nothing", "[core][json]") {
   CHECK(quench::json_unsigned(value[0], "f") == 7);
   CHECK(quench::json_integer(value[1], "f") == -1);
   CHECK(message_of([&] { quench::json_unsigned(value[1], "f: k"); }) ==
-        "f: k: -1, expected a non-negative integer");
+        "f: k: -1, wanted a non-negative integer");
   CHECK(message_of([&] { quench::json_unsigned(value[2], "f: k"); }) ==
-        "f: k: 1.9, expected a non-negative integer");
+        "f: k: 1.9, wanted a non-negative integer");
   CHECK(message_of([&] { quench::json_integer(value[3], "f: k"); }) ==
-        "f: k: \"3\", expected an integer");
+        "f: k: \"3\", wanted an integer");
   CHECK(message_of([&] { quench::json_integer(value[4], "f: k"); }) ==
-        "f: k: 1.0, expected an integer");
+        "f: k: 1.0, wanted an integer");
 }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "core/inputs/averaging/average_identity.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "tests/core/inputs/averaging/given_source.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/throws.hpp"

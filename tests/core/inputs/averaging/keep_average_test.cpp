@@ -6,8 +6,8 @@
 
 #include "core/checkpoint/content_hash.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
-#include "core/plugin/host_services.hpp"
-#include "core/plugin/parameters.hpp"
+#include "core/plugin/catalog/parameters.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/core/inputs/averaging/given_source.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"

@@ -7,7 +7,7 @@
 
 #include "core/base/io/sha256.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

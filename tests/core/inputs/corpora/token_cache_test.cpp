@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/inputs/corpora/corpora.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 

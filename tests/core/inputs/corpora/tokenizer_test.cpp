@@ -5,8 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include "core/inputs/corpora/tokenizer_choice.hpp"
-#include "core/plugin/choose.hpp"
-#include "core/plugin/host_services.hpp"
+#include "core/plugin/catalog/choose.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"

@@ -72,9 +72,9 @@ static quench_status lying_read(const quench_source* source, uint64_t index, uin
   return says("status") ? 99 : QUENCH_OK;
 }
 static const quench_source tensors = {
-    sizeof(quench_source), NULL, lying_count, lying_info, lying_find, lying_read, NULL};
+    sizeof(quench_source), NULL, lying_count, lying_info, lying_find, lying_read};
 static const quench_source readless = {
-    sizeof(quench_source), NULL, lying_count, lying_info, lying_find, NULL, NULL};
+    sizeof(quench_source), NULL, lying_count, lying_info, lying_find, NULL};
 
 static quench_status lying_contents(const quench_checkpoint* checkpoint,
                                     quench_checkpoint_contents* contents, quench_error* error) {

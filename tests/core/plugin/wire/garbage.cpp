@@ -199,7 +199,7 @@ struct Lent {
   quench_tokenizer tokenizer{sizeof tokenizer, this, encode};
   quench_subject subject{sizeof subject, &kModelTable, nullptr, this, score};
   quench_id_sink id_sink{sizeof id_sink, this, allocate};
-  quench_source source{sizeof source, this, count, info, find, read, nullptr};
+  quench_source source{sizeof source, this, count, info, find, read};
   quench_host host{sizeof host, 0, nullptr, "test", service};
 
   std::deque<std::vector<int64_t>> shapes;

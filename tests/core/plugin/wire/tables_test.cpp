@@ -500,7 +500,7 @@ struct Numbers {
     }
     return QUENCH_OK;
   }
-  quench_source source{sizeof(quench_source), this, count, info, find, read, nullptr};
+  quench_source source{sizeof(quench_source), this, count, info, find, read};
 };
 
 }  // namespace

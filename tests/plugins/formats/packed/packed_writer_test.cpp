@@ -5,7 +5,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
-#include "core/plugin/format_writer.hpp"
+#include "core/plugin/handles/format_writer.hpp"
 #include "tests/plugins/formats/messages.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"

@@ -44,7 +44,7 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
   CHECK_THAT(refusal_of(with(gptq_config(), "checkpoint_format", "marlin")),
              Catch::Contains("gptq: checkpoint_format = marlin, read are gptq and gptq_v2"));
   CHECK(fault_of(with(gptq_config(), "bits", 5)) == "c: bits = 5, read are 2, 3, 4 and 8");
-  CHECK(fault_of(with(gptq_config(), "bits", 4.5)) == "c: bits: 4.5, expected an integer");
+  CHECK(fault_of(with(gptq_config(), "bits", 4.5)) == "c: bits: 4.5, wanted an integer");
   CHECK(fault_of(with(gptq_config(), "group_size", 0)) ==
         "c: group_size = 0, wanted -1 or 1 to 16777216");
   CHECK(fault_of(with(gptq_config(), "pack_dtype", "int16")) ==

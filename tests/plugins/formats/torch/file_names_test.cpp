@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "core/checkpoint/checkpoint_place.hpp"
-#include "core/plugin/format_handle.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 #include "tests/core/checkpoint/builders.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"

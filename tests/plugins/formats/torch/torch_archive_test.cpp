@@ -134,7 +134,7 @@ TEST_CASE("TorchArchive: metadata that are not read are refused by name", "[form
   CHECK(message("IntStorage", p::dict({p::text("neg"), "\x88"})) ==
         start + "say neg of I32 elements, read is neg of floats");
   CHECK(message("FloatStorage", "]") ==
-        "a.bin: data.pkl: byte 167: tensor metadata is a list, expected a dict");
+        "a.bin: data.pkl: byte 167: tensor metadata is a list, wanted a dict");
 }
 
 TEST_CASE("TorchArchive: strided views larger than the window read right", "[formats][torch]") {
@@ -332,8 +332,8 @@ TEST_CASE("TorchArchive: bad files are refused with the reason", "[formats][torc
             {.name = "b/data.pkl", .content = p::whole(good)}}),
        "f.bin: two pickles, 'a/data.pkl' and 'b/data.pkl'"},
       {zip({{.name = "a/data.pkl", .content = p::whole(good), .wrong_crc = 1}}),
-       "f.bin: zip archive: member 'a/data.pkl': checksum c0f08020, expected c0f08021"},
-      {torch_file(good, {two}, "big"), "f.bin: byte order 'big', expected 'little'"},
+       "f.bin: zip archive: member 'a/data.pkl': checksum c0f08020, wanted c0f08021"},
+      {torch_file(good, {two}, "big"), "f.bin: byte order 'big', wanted 'little'"},
       {torch_file(good, {}), "f.bin: tensor 'w': its storage '0' is not in the archive"},
       {torch_file(good, {"1234567"}),
        "f.bin: tensor 'w': its storage '0' has 7 bytes, which is not 2 F32 elements"},
@@ -346,11 +346,11 @@ TEST_CASE("TorchArchive: bad files are refused with the reason", "[formats][torc
       {torch_file(p::dict({p::text("w"), p::integer(1)}), {}),
        "f.bin: data.pkl: no tensor at the root or under 'state_dict', 'model' or "
        "'model_state_dict'"},
-      {torch_file("]", {}), "f.bin: data.pkl: holds a list, expected a dict of tensors"},
+      {torch_file("]", {}), "f.bin: data.pkl: holds a list, wanted a dict of tensors"},
       {torch_file(weight("0", 2), {two}),
-       "f.bin: data.pkl: holds a tensor, expected a dict of tensors"},
+       "f.bin: data.pkl: holds a tensor, wanted a dict of tensors"},
       {torch_file(p::dict({"N", weight("0", 2)}), {two}),
-       "f.bin: data.pkl: the key of a tensor is None, expected a string"},
+       "f.bin: data.pkl: the key of a tensor is None, wanted a string"},
       {torch_file(p::dict({p::text("\xff"), weight("0", 2)}), {two}),
        "f.bin: data.pkl: tensor name '\\xff' is not UTF-8"},
       {torch_file(p::dict({p::text(std::string("a\0b", 3)), weight("0", 2)}), {two}),

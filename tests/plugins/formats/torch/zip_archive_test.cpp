@@ -37,7 +37,7 @@ TEST_CASE("ZipArchive: a wrong checksum is data loss", "[formats][torch][bad]") 
   const TestFile file(folder.write("z", zip({{.name = "a", .content = "x", .wrong_crc = 1}})));
   const ZipArchive archive(file.get());
   CHECK(format_message_of([&] { archive.read(*archive.find("a"), 5); }, folder.path()) ==
-        "z: zip archive: member 'a': checksum 8cdc1683, expected 8cdc1684");
+        "z: zip archive: member 'a': checksum 8cdc1683, wanted 8cdc1684");
 }
 
 TEST_CASE("ZipArchive: bad archives are refused with the reason", "[formats][torch][bad]") {

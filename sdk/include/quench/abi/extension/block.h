@@ -49,15 +49,6 @@ typedef struct quench_replay_args {
   void* stream;
 } quench_replay_args;
 
-typedef struct quench_replay_gradient_args { /*: local no host has the function */
-  uint32_t struct_size;
-  uint32_t flags; /* 0 */
-  const quench_replay_args* replay;
-  /* [carry(block, to_stage)]: derivatives of the loss by the outputs */
-  const quench_tensor* output_gradients;
-  const quench_tensor* gradients; /* [overlay_count], out: derivatives by the overlays' values */
-} quench_replay_gradient_args;
-
 typedef struct quench_block_service {
   uint32_t struct_size;
   /*: life next */
@@ -74,10 +65,6 @@ typedef struct quench_block_service {
   quench_status (*weight)(const quench_host* host, const char* parameter,
                           const quench_tensor* destination /*: out */,
                           quench_error* error) QUENCH_NOEXCEPT;
-  /* Replays, then runs backward. NULL if the host has no gradients, as in this version. */
-  /*: local no host has it */
-  quench_status (*gradient)(const quench_host* host, const quench_replay_gradient_args* args,
-                            quench_error* error) QUENCH_NOEXCEPT;
 } quench_block_service;
 
 #ifdef __cplusplus

@@ -71,8 +71,8 @@ typedef struct quench_place {
 typedef struct quench_checkpoint_contents {
   uint32_t struct_size;
   uint32_t flags; /* 0 */
-  /* Float tensors, under the names that the model's family knows; ties by `shared_with`. `find` and
-   * `view` are not called. */
+  /* Float tensors, under the names that the model's family knows; ties by `shared_with`. `find` is
+   * not called. */
   const quench_source* tensors /*: life kept */;
   /* The model's config, a JSON object, without what describes the format; NULL: that of the place,
    * without its member "quantization_config". */

@@ -35,7 +35,6 @@ typedef struct quench_quantizer_state quench_quantizer_state; /* an open input g
 #define QUENCH_USES_ROWS (1u << 1)  /* observes rows if there is calibration (for diagnostics) */
 #define QUENCH_NEEDS_FLOAT_STREAM (1u << 2) /* observe also gets the float model's rows */
 #define QUENCH_NEEDS_SEQUENTIAL (1u << 3)   /* rows must come from the already quantized part */
-#define QUENCH_NEEDS_GRADIENTS (1u << 4)    /* extension/gradients.h */
 #define QUENCH_NEEDS_BLOCK_REPLAY (1u << 5) /* extension/block.h */
 #define QUENCH_MAKES_LINEAR_OP (1u << 6)    /* the result is an op, not a weight */
 /* Rows from another state of the model than the default (everything before is quantized). At most

@@ -1,0 +1,86 @@
+#include "core/plugin/calls/table_call.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <set>
+#include <string_view>
+
+#include "core/plugin/table_slots.hpp"
+#include "quench/abi/kind/format.h"
+
+namespace quench {
+
+namespace {
+
+const TableSlots* slots_of(const std::string& kind) {
+  const auto found = std::ranges::find(kTableSlots, kind, &TableSlots::kind);
+  return found == std::end(kTableSlots) ? nullptr : &*found;
+}
+
+bool is_there(const void* table, const TableSlot& slot) {
+  void* function = nullptr;
+  std::memcpy(&function, static_cast<const char*>(table) + slot.offset, sizeof function);
+  return function != nullptr;
+}
+
+}  // namespace
+
+std::string plugin_label(const PluginDescription& description) {
+  return description.kind + " " + description.id;
+}
+
+void throw_status(const std::string& label, const char* function, quench_status status,
+                  const quench_error& error) {
+  if (status < QUENCH_OK || status > QUENCH_UNAVAILABLE) {
+    fail(QUENCH_INTERNAL, "{}: {} returned {}, which is no status", label, function, status);
+  }
+  const std::string_view message(error.message, strnlen(error.message, sizeof error.message));
+  if (message.empty()) {
+    fail(status, "{}: {} failed without a message ({})", label, function, status_name(status));
+  }
+  fail(status, "{}: {}", label, printable(message, sizeof error.message));
+}
+
+std::string table_fault(const std::string& kind, const void* table) {
+  if (table == nullptr) {
+    return "its table is NULL";
+  }
+  const TableSlots* known = slots_of(kind);
+  if (known == nullptr) {
+    return "";
+  }
+  uint32_t struct_size = 0;
+  std::memcpy(&struct_size, table, sizeof struct_size);
+  if (struct_size < known->size) {
+    return fmt::format("its table has struct_size {}, wanted at least {}", struct_size,
+                       known->size);
+  }
+  std::set<std::string_view> begun;  // groups of functions that are there together
+  for (const TableSlot& slot : known->slots) {
+    if (slot.group[0] != '\0' && is_there(table, slot)) {
+      begun.insert(slot.group);
+    }
+  }
+  if (kind == QUENCH_KIND_FORMAT && begun.empty()) {
+    return "its table neither reads nor writes: probe and begin are NULL";
+  }
+  for (const TableSlot& slot : known->slots) {
+    const bool wanted = !slot.optional || begun.contains(slot.group);
+    if (wanted && !is_there(table, slot)) {
+      return fmt::format("function {} of its table is NULL", slot.name);
+    }
+  }
+  return "";
+}
+
+std::vector<std::string> optional_functions(const std::string& kind, const void* table) {
+  std::vector<std::string> out;
+  for (const TableSlot& slot : slots_of(kind)->slots) {
+    if (slot.optional && is_there(table, slot)) {
+      out.emplace_back(slot.name);
+    }
+  }
+  return out;
+}
+
+}  // namespace quench

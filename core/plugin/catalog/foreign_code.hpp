@@ -1,0 +1,37 @@
+// Code that did not come with the program: what its processes get, and which interpreters can be
+// relied upon to confine themselves (core/plugin/sandbox) before they run it.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/plugin/catalog/python_file.hpp"
+
+namespace quench {
+
+// Whether a library or Python file, given by its real path, lies outside the program's own plugins.
+bool is_foreign(const std::filesystem::path& file, const std::filesystem::path& executable);
+
+// Of the caller's environment, "NAME=value" each, what processes of plugins get: variables of a
+// list, which names no secret, and none that changes which libraries a program finds.
+std::vector<std::string> foreign_environment();
+
+// The same with what changes which libraries are found: a library that is probed may be loaded into
+// this process later and must find the same there.
+std::vector<std::string> probe_environment();
+
+// Where LD_LIBRARY_PATH leads: what is there comes before all that a library says itself.
+std::vector<std::filesystem::path> loader_folders();
+
+// The library by which an interpreter confines itself: python/quench/confine.py.
+std::filesystem::path interpreter_sandbox(const std::filesystem::path& executable);
+
+// Throws Error(FAILED_PRECONDITION) unless `interpreter`, which interpreter_of says of `file`, runs
+// the package that confines it before it runs anything else: the user has chosen it (QUENCH_PYTHON,
+// or a python of PATH), or the file's first line alone names it and it is CPython itself, and
+// neither it nor a link to it lies beneath the file's own folder.
+void require_confinable(const std::filesystem::path& interpreter, const std::filesystem::path& file,
+                        const PythonSetup& setup);
+
+}  // namespace quench

@@ -1,0 +1,137 @@
+#include "core/plugin/catalog/python_file.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+
+#include "core/base/io/file.hpp"
+#include "core/error.hpp"
+#include "core/plugin/catalog/find_program.hpp"
+
+extern char** environ;
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr uint64_t kLongestFirstLine = 4096;
+
+// The words behind "#!" of the first line; none where it begins otherwise.
+std::vector<std::string> first_line_words(const fs::path& path) {
+  const File file(path);
+  std::string head(std::min(file.size(), kLongestFirstLine), '\0');
+  head.resize(file.read_present(0, head.data(), head.size()));
+  std::vector<std::string> words;
+  if (!head.starts_with("#!")) {
+    return words;
+  }
+  const std::string line = head.substr(2, head.find('\n') - 2);
+  constexpr const char* kSpace = " \t\r";
+  for (size_t from = line.find_first_not_of(kSpace); from != std::string::npos;) {
+    const size_t end = line.find_first_of(kSpace, from);
+    words.push_back(line.substr(from, end - from));
+    from = line.find_first_not_of(kSpace, end);
+  }
+  return words;
+}
+
+fs::path require_program(const fs::path& program, const std::string& said_by) {
+  if (!program.is_absolute() || !is_program(program)) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: got {}, wanted the absolute path of a Python interpreter",
+         said_by, printable(program.string(), 400));
+  }
+  return program;
+}
+
+fs::path require_on_path(const std::string& name, const PythonSetup& setup,
+                         const std::string& said_by) {
+  const fs::path found = find_program(name, setup.path);
+  if (found.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: no {} in {}", said_by, printable(name, 400),
+         printable(setup.path, 1000));
+  }
+  return found;
+}
+
+void require_package(const PythonSetup& setup) {
+  if (std::error_code error; !fs::exists(setup.package / "quench/describe.py", error)) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "Python: no package `quench` in {}, which belongs to this program",
+         printable(setup.package.string(), 1000));
+  }
+}
+
+}  // namespace
+
+bool is_python_file(const fs::path& file) {
+  return file.extension() == ".py";
+}
+
+fs::path own_python(const fs::path& executable) {
+  if (executable.empty()) {
+    return {};
+  }
+  const fs::path folder = fs::absolute(executable).lexically_normal().parent_path();
+  return (folder / "../share/quench/python").lexically_normal();
+}
+
+fs::path usual_interpreter(const PythonSetup& setup) {
+  require_package(setup);
+  if (setup.interpreter && !setup.interpreter->empty()) {
+    return require_program(*setup.interpreter, "QUENCH_PYTHON");
+  }
+  const fs::path usual = "/usr/bin/python3";
+  return is_program(usual) ? usual : require_on_path("python3", setup, "Python");
+}
+
+fs::path interpreter_of(const fs::path& file, const PythonSetup& setup) {
+  require_package(setup);
+  const std::vector<std::string> words = first_line_words(file);
+  if (words.size() == 2 && fs::path(words[0]).filename() == "env") {
+    return require_on_path(words[1], setup, "its first line");
+  }
+  if (words.size() > 1) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "its first line: got {}, wanted #! and an interpreter without arguments",
+         printable(fmt::format("#!{}", fmt::join(words, " ")), 400));
+  }
+  if (words.size() == 1) {
+    return require_program(words[0], "its first line");
+  }
+  return usual_interpreter(setup);
+}
+
+std::vector<std::string> plain_environment() {
+  std::vector<std::string> out;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (!text.starts_with("LD_PRELOAD=") && !text.starts_with("LD_LIBRARY_PATH=") &&
+        !text.starts_with("LD_AUDIT=")) {
+      out.emplace_back(text);
+    }
+  }
+  return out;
+}
+
+std::vector<std::string> python_environment(const PythonSetup& setup,
+                                            std::vector<std::string> base) {
+  const std::vector<std::string> own = {"PYTHONPATH=" + setup.package.string(),
+                                        "PYTHONDONTWRITEBYTECODE=1",
+                                        "PYTHONHASHSEED=0",  // the order of a set's elements
+                                        "OMP_NUM_THREADS=1",
+                                        "MKL_NUM_THREADS=1",
+                                        "OPENBLAS_NUM_THREADS=1",
+                                        "OMP_DYNAMIC=false"};
+  std::erase_if(base, [&](const std::string& entry) {
+    const std::string name = entry.substr(0, entry.find('=') + 1);
+    return entry.starts_with("PYTHON") ||
+           std::any_of(own.begin(), own.end(),
+                       [&](const std::string& set) { return set.starts_with(name); });
+  });
+  base.insert(base.end(), own.begin(), own.end());
+  return base;
+}
+
+}  // namespace quench

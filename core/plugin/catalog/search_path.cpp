@@ -1,0 +1,121 @@
+#include "core/plugin/catalog/search_path.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+
+#include "core/plugin/catalog/python_file.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Folders of a search path that hold one kind each: as the build and the installation name them,
+// and in the singular.
+constexpr const char* kKindFolders[] = {
+    "models",    "model",      "quantizers", "quantizer",  "averaging", "metrics",
+    "metric",    "corpora",    "corpus",     "tokenizers", "tokenizer", "optimizers",
+    "optimizer", "transforms", "transform",  "formats",    "format"};
+
+void append_list(std::vector<fs::path>& folders, std::string_view list) {
+  while (!list.empty()) {
+    const size_t colon = list.find(':');
+    if (const std::string_view entry = list.substr(0, colon); !entry.empty()) {
+      folders.emplace_back(entry);
+    }
+    list = colon == std::string_view::npos ? "" : list.substr(colon + 1);
+  }
+}
+
+// A Python file whose name begins with "_" is there for others to import, as __init__.py is.
+bool is_plugin_file(const fs::path& path) {
+  const std::string name = path.filename().string();
+  return path.extension() == ".so" ||
+         (is_python_file(path) && !name.starts_with('_') && !name.starts_with('.'));
+}
+
+void append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::path> here;
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error)) {
+    if (is_plugin_file(entry->path())) {
+      here.push_back(entry->path());
+    }
+  }
+  std::sort(here.begin(), here.end());
+  found.insert(found.end(), here.begin(), here.end());
+}
+
+}  // namespace
+
+fs::path own_plugins(const fs::path& executable) {
+  if (executable.empty()) {
+    return {};
+  }
+  const fs::path folder = fs::absolute(executable).lexically_normal().parent_path();
+  return (folder / "../lib/quench").lexically_normal();
+}
+
+std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_line,
+                                          const fs::path& executable,
+                                          const PluginEnvironment& environment) {
+  std::vector<fs::path> folders;
+  for (const fs::path& folder : command_line) {
+    folders.push_back(fs::absolute(folder).lexically_normal());
+  }
+  append_list(folders, environment.plugin_path.value_or(""));
+  if (environment.xdg_data_home && !environment.xdg_data_home->empty()) {
+    folders.push_back(fs::path(*environment.xdg_data_home) / "quench/plugins");
+  } else if (environment.home && !environment.home->empty()) {
+    folders.push_back(fs::path(*environment.home) / ".local/share/quench/plugins");
+  }
+  if (!executable.empty()) {
+    folders.push_back(own_plugins(executable));
+  }
+  return folders;
+}
+
+Trusted trusted_with_plugins(const fs::path& executable) {
+  Trusted out = {{geteuid()}, {}};
+  struct stat status {};
+  if (stat(executable.c_str(), &status) == 0) {
+    out.users.push_back(status.st_uid);
+    if ((status.st_mode & S_IWGRP) != 0) {
+      out.groups.push_back(status.st_gid);
+    }
+  }
+  return out;
+}
+
+std::string folder_fault(const fs::path& folder, const Trusted& trusted) {
+  if (!folder.is_absolute()) {
+    return "a relative folder in the search path for plugins; wanted an absolute one";
+  }
+  std::error_code error;
+  const fs::path real = fs::canonical(folder, error);
+  if (error) {
+    return error == std::errc::no_such_file_or_directory || error == std::errc::not_a_directory
+               ? ""
+               : error.message();
+  }
+  const std::string fault = distrust_of_folder(real, trusted);
+  return fault.empty() || fault == "not a folder" ? fault
+                                                  : fault + "; plugins are not loaded from there";
+}
+
+std::vector<fs::path> libraries_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  append_libraries(found, folder);
+  for (const char* kind : kKindFolders) {
+    append_libraries(found, folder / kind);
+  }
+  return found;
+}
+
+}  // namespace quench

@@ -1,0 +1,67 @@
+// A folder of another tool's format in the making: the tensors of its quantized linears.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/plugin/handles/format_handle.hpp"
+#include "core/plugin/handles/plugin_object.hpp"
+
+namespace quench {
+
+struct StoredTensor {
+  quench_dtype dtype{};
+  std::vector<int64_t> shape;
+  std::vector<std::byte> bytes;
+};
+
+// What a folder has beside its tensors.
+struct FormatFinish {
+  nlohmann::json config;                                        // members of config.json
+  nlohmann::json quantization;                                  // for records, or null
+  std::vector<std::pair<std::string, std::string>> files = {};  // name, bytes
+};
+
+// Every call throws Error whose message starts with "format <id>: ".
+class FormatWriter {
+ public:
+  explicit FormatWriter(FormatHandle format);
+
+  const std::string& id() const { return format_.id(); }
+  // Adds the tensors of one linear. `weight` [out, in] is what its codes stand for, and becomes
+  // what reading the tensors gives.
+  void store(const quench_coded_linear& linear, std::span<float> weight);
+  // Names of the modules that were stored.
+  const std::set<std::string>& linears() const { return linears_; }
+  // By name; with finish(), without those that it took back.
+  const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
+  // Once, after the last linear. `linears`: of blocks that stay in float; `heads`: names of the
+  // output head, none where it is quantized.
+  FormatFinish finish(const std::vector<std::string>& linears,
+                      const std::vector<std::string>& heads);
+  // What became of scales, for records: {format, scales, rounded_scales, largest_scale_change}.
+  nlohmann::json scales() const;
+
+ private:
+  struct Sink;
+  using Writer = PluginObject<&quench_format_table::end>;
+
+  FormatHandle format_;
+  std::optional<Writer> writer_;
+  std::set<std::string> linears_;
+  std::map<std::string, StoredTensor> tensors_;
+  uint64_t scales_ = 0;
+  uint64_t rounded_ = 0;
+  double largest_change_ = 0;  // relative
+};
+
+}  // namespace quench

@@ -1,0 +1,42 @@
+// Plugins as the catalog loads them: tables, and instances that take parameters.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/handles/plugin_object.hpp"
+#include "quench/abi/kind/quantizer.h"
+
+namespace quench {
+
+// The table of a loaded item, in the type of its kind's header.
+template <typename Table>
+const Table* load_table(Catalog& catalog, const PluginDescription& description) {
+  return static_cast<const Table*>(catalog.load(description).table);
+}
+
+// Whether it runs in a process of its own, where rows and weights are in host memory, wherever they
+// are here. Call after load_table.
+inline bool is_in_worker(const Catalog& catalog, const PluginDescription& description) {
+  return catalog.placed(description).placement == Placement::kOwn;
+}
+
+// What such a plugin is told of a group.
+inline quench_group_args for_other_process(quench_group_args args) {
+  args.device = {QUENCH_DEVICE_CPU, 0};
+  return args;
+}
+
+// An instance of a plugin: what Create(parameters) of its table makes.
+template <auto Create, auto Close>
+PluginObject<Close> make_instance(Catalog& catalog, const PluginDescription& description,
+                                  const nlohmann::json& parameters) {
+  const std::string text = parameters.dump();
+  return PluginObject<Close>::template make<Create>(
+      plugin_label(description),
+      load_table<typename PluginObject<Close>::Table>(catalog, description), text.c_str(),
+      uint64_t{text.size()});
+}
+
+}  // namespace quench

@@ -1,0 +1,81 @@
+#include "core/plugin/library/library.hpp"
+
+#include <dlfcn.h>
+
+#include <boost/dll/runtime_symbol_info.hpp>
+#include <boost/dll/shared_library.hpp>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <system_error>
+
+#include "core/error.hpp"
+#include "core/plugin/calls/floating_state.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+namespace dll = boost::dll;
+
+namespace {
+
+using Entry = const quench_module*();
+
+Entry& entry_of(const dll::shared_library& library, const fs::path& path) {
+  if (!library.has(QUENCH_ENTRY_SYMBOL)) {
+    fail(QUENCH_FAILED_PRECONDITION, "has no symbol " QUENCH_ENTRY_SYMBOL);
+  }
+  // dlsym also finds symbols that only a dependency defines.
+  Entry& entry = library.get<Entry>(QUENCH_ENTRY_SYMBOL);
+  std::error_code error;
+  const fs::path from = dll::symbol_location_ptr(reinterpret_cast<const void*>(&entry), error);
+  if (error || !fs::equivalent(from, path, error)) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "has no symbol " QUENCH_ENTRY_SYMBOL " of its own; the one that was found is {}'s",
+         from.string());
+  }
+  return entry;
+}
+
+}  // namespace
+
+LoadedObject load_object(const fs::path& path) {
+  std::error_code error;
+  auto object =
+      std::make_unique<dll::shared_library>(path, error,
+                                            dll::load_mode::rtld_now | dll::load_mode::rtld_local |
+                                                dll::load_mode::search_system_folders);
+  if (error) {  // it says only that something failed
+    const char* said = dlerror();
+    return {nullptr, printable(said != nullptr ? said : error.message(), 400)};
+  }
+  kFloatingStateAtStart.set();  // a library that was linked with -ffast-math changes it
+  return {object.release(), ""};
+}
+
+const quench_module* open_library(const fs::path& path) {
+  // Never destroyed, as what it names.
+  static auto* opened = new std::map<fs::path, const quench_module*>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  if (const auto found = opened->find(path); found != opened->end()) {
+    return found->second;
+  }
+  std::error_code error;
+  if (fs::equivalent(path, dll::program_location(error), error)) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "is the program itself");  // dlopen(NULL) would find the program's symbols
+  }
+  const LoadedObject loaded = load_object(path);
+  if (loaded.object == nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION, "cannot be loaded: {}", loaded.fault);
+  }
+  const quench_module* module = entry_of(*loaded.object, path)();
+  if (module == nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION, QUENCH_ENTRY_SYMBOL " returned NULL");
+  }
+  opened->emplace(path, module);
+  return module;
+}
+
+}  // namespace quench
