@@ -48,7 +48,7 @@ class RandomSource {
       linear(at + "mlp.dense_h_to_4h", kInner, kWidth);
       linear(at + "mlp.dense_4h_to_h", kWidth, kInner);
     }
-    source_ = {sizeof source_, this, count, info, nullptr, read, nullptr};
+    source_ = {sizeof source_, this, count, info, nullptr, read};
   }
   const quench_source* get() const { return &source_; }
 

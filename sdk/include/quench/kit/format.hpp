@@ -112,7 +112,7 @@ struct CheckpointTensor {
 // An open checkpoint: a table of tensors, the way to their elements, and what belongs to them.
 class Checkpoint {
  public:
-  Checkpoint() { source_ = {sizeof source_, this, count, info, find, read, nullptr}; }
+  Checkpoint() { source_ = {sizeof source_, this, count, info, find, read}; }
   virtual ~Checkpoint() = default;
   Checkpoint(const Checkpoint&) = delete;
   Checkpoint& operator=(const Checkpoint&) = delete;
