@@ -155,6 +155,10 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
     fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes of JSON, wanted at most {}", name, text.size(),
          limits.max_bytes);
   }
+  // The parser takes a NUL for the end; in JSON there is none, not even inside a text.
+  if (const size_t nul = text.find('\0'); nul != std::string_view::npos) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: byte {} is a NUL, wanted JSON to the end", name, nul);
+  }
   Builder builder(text, name, limits);
   json::sax_parse(CountingIterator(text.data(), builder.furthest()),
                   CountingIterator(text.data() + text.size(), builder.furthest()), &builder);

@@ -88,6 +88,13 @@ TEST_CASE("parse_json: size and number of values are limited", "[core][json]") {
         "f:1:7: invalid JSON: more than 3 values");
 }
 
+TEST_CASE("parse_json: a NUL ends nothing", "[core][json]") {
+  for (const std::string& text : {std::string("{}\0rubbish", 10), std::string("{}\0", 3)}) {
+    CHECK(message_of([&] { parse_json(text, "f"); }) ==
+          "f: byte 2 is a NUL, wanted JSON to the end");
+  }
+}
+
 TEST_CASE("json_unsigned: converts nothing", "[core][json]") {
   const auto value = parse_json("[7, -1, 1.9, \"3\", 1.0]", "f");
   CHECK(quench::json_unsigned(value[0], "f") == 7);
