@@ -82,7 +82,8 @@ struct FamilyAnswers {
   const PluginDescription* best = nullptr;
   int32_t best_score = 0;
   std::vector<std::string> families;
-  std::string said;     // by those whose own type it is, or that failed
+  std::string claims;  // by those whose own type it is, what is wrong with it
+  std::string failures;
   std::string nearest;  // the family that came nearest of those that say how near they are
   std::string differs;  // and in what it differs
   int32_t score = 0;    // how near
@@ -91,9 +92,9 @@ struct FamilyAnswers {
   void add(const PluginDescription& family, const Answer& answer) {
     families.push_back(family.id);
     if (!answer.fault.empty()) {
-      said += fmt::format("; {}", answer.fault);
+      failures += fmt::format("; {}", answer.fault);
     } else if (answer.score == 0 && !answer.message.empty()) {
-      said += fmt::format("; {}: {}", family.id, answer.message);
+      claims += fmt::format("; {}: {}", family.id, answer.message);
     } else if (answer.score < score) {
       score = answer.score;
       nearest = family.id;
@@ -113,7 +114,11 @@ struct FamilyAnswers {
   if (answers.families.empty()) {
     fail(code, "{}: no model family is installed{}", where, rejected);
   }
-  // A name that resembles a family's is a slip of the pen, unless a family knows whose it is.
+  const std::string& failures = answers.failures;
+  if (!answers.claims.empty()) {  // it is known whose the config is, and what is wrong with it
+    fail(code, "{}: {}{}{}", where, answers.claims.substr(2), failures, rejected);
+  }
+  // A name that resembles a family's is probably a typo, unless a family knows whose it is.
   std::string near = answers.score > kByName ? nearest(type, answers.families) : std::string();
   if (!near.empty()) {
     near = fmt::format("the nearest is {}; ", near);
@@ -122,7 +127,7 @@ struct FamilyAnswers {
   }
   fail(code, "{}: no model family fits {}; {}there are {}{}{}", where,
        type.empty() ? "a config without model_type" : "model_type \"" + printable(type, 60) + "\"",
-       answers.said.empty() ? near : "", fmt::join(answers.families, ", "), answers.said, rejected);
+       failures.empty() ? near : "", fmt::join(answers.families, ", "), failures, rejected);
 }
 
 // Whether the family's description leaves it open that it fits; only then is it loaded.
