@@ -65,12 +65,11 @@ class Chooser {
 
   void add_weights() {
     const bool done = add_one("model.safetensors") || add_shards("model.safetensors.index.json") ||
-                      add_ending(".safetensors") || add_one("pytorch_model.bin") ||
-                      add_shards("pytorch_model.bin.index.json") || add_ending(".pth") ||
-                      add_ending(".pt") || add_single(".gguf");
+                      add_one("pytorch_model.bin") || add_shards("pytorch_model.bin.index.json") ||
+                      add_ending(".pth") || add_ending(".pt") || add_single(".gguf");
     if (!done) {
       fail(QUENCH_NOT_FOUND,
-           "{}: no weights: looked for safetensors, pytorch_model.bin, .pth, .pt and a single "
+           "{}: no weights: looked for model.safetensors, pytorch_model.bin, .pth, .pt and a single "
            ".gguf ({}); name a file with: quench fetch {}/FILE",
            printable(to_text(spec_), 300), there(), repository_text(spec_));
     }

@@ -44,8 +44,9 @@ TEST_CASE("wanted files: of weights, the kind that quench would open", "[fetch]"
         "model.safetensors.index.json", "pytorch_model-00001-of-00002.bin",
         "pytorch_model.bin.index.json"},
        "model-1.safetensors model-2.safetensors model.safetensors.index.json"},
-      {{"gptq_model-4bit-128g.safetensors", "onnx/model.safetensors", "quantize_config.json"},
-       "gptq_model-4bit-128g.safetensors quantize_config.json"},
+      {{"adapter_model.safetensors", "model.fp16.safetensors", "onnx/model.safetensors",
+        "optimizer.safetensors", "pytorch_model.bin"},
+       "pytorch_model.bin"},
       {{"pytorch_model.bin", "training_args.bin", "tokenizer.model"},
        "pytorch_model.bin tokenizer.model"},
       {{"ckpt_step_1.pth", "ckpt_step_2.pth", "log.txt"}, "ckpt_step_1.pth ckpt_step_2.pth"},
@@ -77,9 +78,13 @@ TEST_CASE("wanted files: a repository without weights says what it has", "[fetch
   CHECK(message_of([] {
           chosen("hf://org/name", {"a.Q4.gguf", "a.Q8.gguf"});
         }) ==
-        "hf://org/name: no weights: looked for safetensors, pytorch_model.bin, .pth, .pt and a "
-        "single .gguf (there: a.Q4.gguf, a.Q8.gguf); name a file with: quench fetch "
+        "hf://org/name: no weights: looked for model.safetensors, pytorch_model.bin, .pth, .pt and "
+        "a single .gguf (there: a.Q4.gguf, a.Q8.gguf); name a file with: quench fetch "
         "hf://org/name/FILE");
+  CHECK_THAT(message_of([] {
+               chosen("hf://org/name", {"config.json", "consolidated.safetensors"});
+             }),
+             Catch::Contains("there: config.json, consolidated.safetensors"));
 }
 
 TEST_CASE("wanted files: an index is read, and its shards must be there", "[fetch]") {
