@@ -73,6 +73,21 @@ bool same_values(const kit::Source& source, uint64_t a, uint64_t b) {
   return true;
 }
 
+// Some tools write a bias of zeros beside every linear of a model that has none.
+bool is_bias_of_zeros(const kit::Source& source, uint64_t index,
+                      const std::unordered_map<std::string, size_t>& names) {
+  constexpr std::string_view kBias = ".bias";
+  const quench_tensor_info info = source.info(index);
+  const std::string_view name = info.name;
+  if (!name.ends_with(kBias) || info.dimensions != 1 ||
+      !names.contains(std::string(name.substr(0, name.size() - kBias.size())) + ".weight")) {
+    return false;
+  }
+  std::vector<char> values(static_cast<size_t>(info.shape[0] * kit::bytes_of(info.dtype)));
+  source.read(index, 0, static_cast<uint64_t>(info.shape[0]), values.data());
+  return std::all_of(values.begin(), values.end(), [](char byte) { return byte == 0; });
+}
+
 bool fits(const quench_tensor_info& info, const WeightSpec& spec) {
   return std::equal(info.shape, info.shape + info.dimensions, spec.shape.begin(),
                     spec.shape.end()) &&
@@ -95,7 +110,8 @@ std::vector<uint64_t> take_inventory(const kit::Source& source, std::span<const 
     const auto known = names.find(name);
     if (known == names.end()) {
       const auto ends = [&](const std::string& suffix) { return name.ends_with(suffix); };
-      if (std::none_of(ignorable.begin(), ignorable.end(), ends)) {
+      if (std::none_of(ignorable.begin(), ignorable.end(), ends) &&
+          !is_bias_of_zeros(source, index, names)) {
         unexpected.add(printable(info.name));
       }
       continue;
