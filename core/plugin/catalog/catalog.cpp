@@ -112,12 +112,11 @@ auto sort_key(const PluginDescription& item) {
 
 }  // namespace
 
-Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
+Catalog::Catalog(CatalogOptions options)
+    : options_(std::move(options)), installed_(own_plugins(options_.self)) {
   if (options_.python.package.empty()) {
     options_.python.package = own_python(options_.self);
   }
-  std::error_code absent;
-  own_folder_ = fs::canonical(own_plugins(options_.self), absent);
   LibrarySearch search(options_.self, rejected_);
   for (const fs::path& folder : options_.search_path) {
     search.add(folder);
@@ -227,9 +226,7 @@ std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) 
 }
 
 bool Catalog::is_shipped(const PluginDescription& description) const {
-  const auto [own, rest] = std::mismatch(own_folder_.begin(), own_folder_.end(),
-                                         description.library.begin(), description.library.end());
-  return !own_folder_.empty() && own == own_folder_.end();
+  return installed_.has(description.library);
 }
 
 std::string Catalog::in_process_fault(const std::string& name) const {
