@@ -35,10 +35,13 @@ class CellHistory {
   // Error, also for a cell at which the process died before, so that a run that is started again
   // continues with the others.
   void identify(const Experiment& experiment, MeasuredCell& cell) const;
+  // A measured cell with all that its plugins have read besides in its parts and its key. Throws
+  // Error(UNAVAILABLE) if that has changed since it was read.
+  MeasuredCell with_reads(const Experiment& experiment, const MeasuredCell& cell) const;
   // The records of a cell that needs no computation, unchanged; empty if the cell is pending.
   // Another process may have measured it since identify().
   std::vector<Record> records_of(const Experiment& experiment, Cell& cell) const;
-  // Shares the records of one evaluation with other runs.
+  // Shares the records of one evaluation with other runs, unless its inputs are unchecked.
   void publish(const std::vector<Record>& records) const;
 
   // Why one of these files cannot be read at all, or "".

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
 #include "core/plugin/catalog/library_probes.hpp"
 #include "core/plugin/catalog/library_search.hpp"
 #include "core/plugin/catalog/probe_cache.hpp"
@@ -152,6 +153,7 @@ void Catalog::add_library(const ProbeEntry& entry) {
   }
   for (PluginDescription item : entry.items) {
     item.code = code;
+    item.declared = files_of_python(entry.code, item.library);
     if (const PluginDescription* first = find(item.kind, item.id); first != nullptr) {
       shadowed_.push_back({std::move(item), first->library});
     } else {
