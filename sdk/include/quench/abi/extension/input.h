@@ -40,8 +40,8 @@ typedef struct quench_input_service {
                         void* destination /*: is out bytes[bytes] */,
                         quench_error* error) QUENCH_NOEXCEPT;
   /* Says that the plugin is about to read a file, or a variable, by itself: for libraries that
-   * take names of files. The host looks at it now and before the value is recorded. What is not there, is
-   * noted as absent. flags: QUENCH_INPUT_*. UNAVAILABLE as `open`. [thread-safe] */
+   * take names of files. The host looks at it now and before the value is recorded. What is not
+   * there, is noted as absent. flags: QUENCH_INPUT_*. UNAVAILABLE as `open`. [thread-safe] */
   quench_status (*note)(const quench_host* host, uint32_t flags, const char* name,
                         quench_error* error) QUENCH_NOEXCEPT;
 } quench_input_service;
