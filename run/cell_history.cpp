@@ -98,7 +98,7 @@ void CellHistory::identify(const Experiment& experiment, MeasuredCell& measured)
   }
 }
 
-MeasuredCell CellHistory::with_reads(const Experiment& experiment, const MeasuredCell& cell) const {
+MeasuredCell CellHistory::with_reads(const Experiment& experiment, const MeasuredCell& cell) {
   MeasuredCell out = cell;
   if (known_ == nullptr) {
     return out;
@@ -113,12 +113,13 @@ MeasuredCell CellHistory::with_reads(const Experiment& experiment, const Measure
   known_->identities.reads().learn(out.parts);
   if (const PluginDescription* plugin = unchecked_use(uses)) {
     out.unchecked = true;
-    HostServices::instance().log(
-        QUENCH_LOG_WARNING, "",
-        fmt::format(
-            "{}: opens the file that a parameter names by itself, so its cells say `inputs: "
-            "unchecked` and are not shared between runs",
-            plugin_label(*plugin)));
+    if (told_.insert(plugin).second) {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("{}: opens the file that a parameter names by itself, so its cells say "
+                      "`inputs: unchecked` and are not shared between runs",
+                      plugin_label(*plugin)));
+    }
   }
   return out;
 }

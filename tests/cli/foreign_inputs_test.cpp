@@ -144,6 +144,28 @@ TEST_CASE("inputs: a plugin that opens a parameter's file itself is marked and n
   CHECK(last_record(here, "runs/other").at("cached").is_null());
 }
 
+TEST_CASE("inputs: a corpus that opens its file itself marks the cells that it is read for",
+          "[cli]") {
+  const Workplace here;
+  // The corpus that came with the program, as one that did not.
+  fs::create_directories(here.folder() / "plugins/corpora");
+  fs::copy_file(quench::test::binary_dir() / "lib/quench/corpora/text.so",
+                here.folder() / "plugins/corpora/text.so");
+  here.folder().write("m.yaml",
+                      "name: m\n"
+                      "checkpoints: {model: tiny}\n"
+                      "metrics:\n"
+                      "  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  for (int twice = 0; twice < 2; ++twice) {  // the tokens are not taken from a cache either
+    const Outcome ran = run_foreign(here, here.folder() / "plugins", {"--fresh"});
+    INFO(ran.err);
+    REQUIRE(ran.code == 0);
+    CHECK_THAT(ran.err, Contains("corpus text") && Contains("inputs: unchecked"));
+    CHECK(last_record(here).at("details").at("inputs") == "unchecked");
+  }
+}
+
 TEST_CASE("inputs: of a file in Python what it opens by itself is in the record's key", "[cli]") {
   need_numpy();
   const Workplace here;
