@@ -256,6 +256,7 @@ void add_verify(Verb& verb, Context& context) {
   verb.flag("--inputs", options->inputs,
             "Hash again what a run's records were measured from, and say what changed since");
   verb.flag("--json", options->json, "Print JSON");
+  add_plugin_options(verb, context);
   verb.does([&context, options] { return verify(*options, context); });
 }
 

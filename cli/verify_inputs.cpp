@@ -82,7 +82,11 @@ InputFaults verify_inputs(const std::string& run, Context& context) {
     }
   }
   for (const Record& record : knowledge.records.records) {
-    if (const std::string name = cell_name(record); named.insert(name).second) {
+    const std::string name = cell_name(record);
+    if (has_unchecked_inputs(record)) {
+      unknown["a plugin opened its files by itself (inputs: unchecked)"].push_back(name);
+    }
+    if (named.insert(name).second) {
       unknown["its manifest names it no more"].push_back(name);
     }
   }

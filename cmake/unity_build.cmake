@@ -18,6 +18,7 @@ set(compiled_alone
     core/base/io/sha256.cpp
     core/pass/score.cpp
     core/plugin/calls/process_state.cpp
+    core/plugin/handles/format_writer.cpp
     core/plugin/catalog/python_file.cpp
     core/plugin/catalog/search_path.cpp
     core/plugin/services/tasks_service.cpp

@@ -6,6 +6,8 @@
 
 #include "core/error.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
+#include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/attempt_name.hpp"
 #include "core/store/run_folder.hpp"
 #include "run/grid/evaluation_parts.hpp"
@@ -71,7 +73,9 @@ void CellHistory::renew(const std::vector<ClaimOwner>& earlier) {
   // Sizes may be old where listings are, so they decide only while nothing depends on it.
   if (std::string now = look_of(known_->folder); now != seen_ || !earlier.empty()) {
     seen_ = std::move(now);
-    known_->finished.renew(read_run(known_->folder));
+    const RunRecords records = read_run(known_->folder);
+    known_->learn_reads(records);
+    known_->finished.renew(records);
     deaths_ = status_.deaths();
   }
 }
@@ -92,6 +96,32 @@ void CellHistory::identify(const Experiment& experiment, MeasuredCell& measured)
   if (cell.state == CellState::kToDo && death != deaths_.end() && !options_.retry_failed) {
     fail(QUENCH_INTERNAL, "{}", death->second);
   }
+}
+
+MeasuredCell CellHistory::with_reads(const Experiment& experiment, const MeasuredCell& cell) {
+  MeasuredCell out = cell;
+  if (known_ == nullptr) {
+    return out;
+  }
+  const std::vector<ForeignUse> uses =
+      foreign_uses(known_->identities, parts_of(experiment, cell.cell));
+  if (uses.empty()) {
+    return out;
+  }
+  out.parts = quench::with_reads(out.parts, uses);
+  out.cell.key = content_key(out.parts);
+  known_->identities.reads().learn(out.parts);
+  if (const PluginDescription* plugin = unchecked_use(uses)) {
+    out.unchecked = true;
+    if (told_.insert(plugin).second) {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("{}: opens the file that a parameter names by itself, so its cells say "
+                      "`inputs: unchecked` and are not shared between runs",
+                      plugin_label(*plugin)));
+    }
+  }
+  return out;
 }
 
 std::vector<Record> CellHistory::records_of(const Experiment& experiment, Cell& cell) const {
@@ -120,7 +150,8 @@ std::vector<Record> CellHistory::records_of(const Experiment& experiment, Cell& 
 
 void CellHistory::publish(const std::vector<Record>& records) const {
   const Record& first = records.front();
-  if (known_ == nullptr || !first.error.empty() || first.key.empty() || !first.cached.empty()) {
+  if (known_ == nullptr || !first.error.empty() || first.key.empty() || !first.cached.empty() ||
+      has_unchecked_inputs(first)) {
     return;
   }
   std::vector<Record> shared = records;

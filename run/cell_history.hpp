@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,13 @@ class CellHistory {
   // Error, also for a cell at which the process died before, so that a run that is started again
   // continues with the others.
   void identify(const Experiment& experiment, MeasuredCell& cell) const;
+  // A measured cell with all that its plugins have read besides in its parts and its key. Throws
+  // Error(UNAVAILABLE) if that has changed since it was read.
+  MeasuredCell with_reads(const Experiment& experiment, const MeasuredCell& cell);
   // The records of a cell that needs no computation, unchanged; empty if the cell is pending.
   // Another process may have measured it since identify().
   std::vector<Record> records_of(const Experiment& experiment, Cell& cell) const;
-  // Shares the records of one evaluation with other runs.
+  // Shares the records of one evaluation with other runs, unless its inputs are unchecked.
   void publish(const std::vector<Record>& records) const;
 
   // Why one of these files cannot be read at all, or "".
@@ -63,7 +67,8 @@ class CellHistory {
   RunStatus& status_;
   std::optional<ReadAhead> ahead_;
   std::map<std::string, std::string> deaths_;
-  std::string seen_;  // look_of the folder when it was last read
+  std::set<const PluginDescription*> told_;  // that they open files unseen
+  std::string seen_;                         // look_of the folder when it was last read
 };
 
 }  // namespace quench

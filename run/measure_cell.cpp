@@ -107,10 +107,14 @@ std::vector<Record> WeightsRun::measure(const MeasuredCell& cell, const VariantM
     throw;
   }
   check_running_code();
+  const MeasuredCell read = run_.history.with_reads(experiment_, cell);
   for (Record& value : values) {
-    describe(value, cell, variant.quantizer);
+    describe(value, read, variant.quantizer);
   }
   values.front().details.update(variant.details);
+  if (read.unchecked) {
+    values.front().details[kInputsDetail] = kUncheckedInputs;
+  }
   check_form(values);
   values = run_.keep(std::move(values));
   journal.forget();

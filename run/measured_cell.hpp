@@ -18,6 +18,7 @@ struct MeasuredCell {
   nlohmann::json parts = nullptr;             // parts of its key; null if nothing is remembered
   std::optional<Error> fault = std::nullopt;  // why it cannot be measured
   std::vector<Record> records = {};           // empty: still to compute
+  bool unchecked = false;                     // a plugin opened files that nothing was held to
 
   bool to_do() const { return cell.state == CellState::kToDo; }
 };

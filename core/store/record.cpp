@@ -19,6 +19,11 @@ void spell_numbers(nlohmann::json& value) {
 
 }  // namespace
 
+bool has_unchecked_inputs(const Record& record) {
+  const auto inputs = record.details.find(kInputsDetail);
+  return inputs != record.details.end() && *inputs == kUncheckedInputs;
+}
+
 nlohmann::json to_json(const Record& record) {
   nlohmann::json out = {{"schema", kRecordSchema},
                         {"key", record.key},

@@ -46,6 +46,12 @@ struct Record {
   std::string cached;  // the run folder that computed it, if it came from the store
 };
 
+// In `details`: a plugin from elsewhere opened files that its parameters name by itself, so nothing
+// held them to what the key says.
+inline constexpr const char* kInputsDetail = "inputs";
+inline constexpr const char* kUncheckedInputs = "unchecked";
+bool has_unchecked_inputs(const Record& record);
+
 // JSON for canonical_json: numbers that JSON cannot express become "NaN", "Infinity" and
 // "-Infinity", at any depth.
 nlohmann::json to_json(const Record& record);

@@ -13,7 +13,7 @@ but the standard library.
 
 from .declare import (HIGHER_IS_BETTER, LOWER_IS_BETTER, NO_DIRECTION, Block, Carry, Group, Linear, Quantized, Tensor,
                       Value, averaging, metric, model, quantizer)
-from .host import cancelled, check_cancelled, log, progress, random, threads
+from .host import cancelled, check_cancelled, log, progress, random, read_file, threads
 from .parameters import (REQUIRED, Boolean, Choice, Corpus, Integer, Integers, Number, Numbers, Path, Text,
                          Texts)
 from .run_records import NewerVersion, data_frame

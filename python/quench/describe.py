@@ -19,7 +19,7 @@ from .status import INVALID_ARGUMENT, Error
 from .surroundings import surroundings
 
 PLUGIN_KINDS = ("quantizer", "metric", "averaging", "model")
-WORDS = {"id": str, "version": str, "reference": str, "example": str, "presets": dict}
+WORDS = {"id": str, "version": str, "reference": str, "example": str, "presets": dict, "reads": list}
 # Further words of a kind, each a bit of the host's.
 FLAG_NAMES = {
     "quantizer": {"needs_rows": "NEEDS_ROWS", "uses_rows": "USES_ROWS", "needs_float_stream": "NEEDS_FLOAT_STREAM",
@@ -51,6 +51,7 @@ class Item:
         self.id = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
         self.version, self.summary, self.reference, self.example = "0.0.0", "", "", ""
         self.parameters, self.presets, self.words = {}, {}, {}
+        self.reads = []  # files, as the text names them
         self.flags = set()
         self.arguments = ()  # of the function
         self.methods = set()  # of the class
@@ -196,6 +197,8 @@ class _Reader:
                 value = list(value)
             if not isinstance(value, expected):
                 self.fail(node, "%s: got %r, wanted %s" % (name, value, expected.__name__))
+            if name == "reads" and not all(isinstance(one, str) and one for one in value):
+                self.fail(node, "reads: got %r, wanted names of files" % (value,))
             if name in KIND_WORDS[item.kind]:
                 item.words[name] = value
             else:
@@ -281,6 +284,12 @@ def read_items(path):
     return items
 
 
+def declared_files(path, items):
+    """The files that the items say they read, which their names lead to from the folder of the plugin's file."""
+    folder = os.path.dirname(os.path.abspath(path))
+    return sorted({os.path.normpath(os.path.join(folder, name)) for item in items for name in item.reads})
+
+
 def describe(path, items=None):
     """All that the host keeps of a file, as JSON."""
     items = read_items(path) if items is None else items
@@ -294,7 +303,9 @@ def main():
     try:
         if len(arguments) != 1:
             sys.exit("usage: python3 -m quench.describe FILE")
-        answer = {**describe(arguments[0]), "surroundings": surroundings(arguments[0])}
+        items = read_items(arguments[0])
+        answer = {**describe(arguments[0], items),
+                  "surroundings": surroundings(arguments[0], declared_files(arguments[0], items))}
         print(json.dumps(answer, sort_keys=True))
     except (Error, OSError) as failure:
         sys.exit(str(failure))

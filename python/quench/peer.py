@@ -110,6 +110,10 @@ class Peer:
         """The connection for threads that serve none."""
         self._aside = channel
 
+    def reaches_host(self):
+        """Whether this thread can call the host."""
+        return getattr(self._thread, "channel", None) is not None or self._aside is not None
+
     @contextlib.contextmanager
     def _turn(self):
         channel = getattr(self._thread, "channel", None)

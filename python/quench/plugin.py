@@ -32,6 +32,7 @@ class Plugin:
         self.path = os.path.abspath(path)
         self.items = read_items(self.path)
         self._module, self._turn = None, threading.Lock()
+        self.loading = False
 
     def load(self):
         """Runs the file, once. Raises what it raises; the next call tries again."""
@@ -45,11 +46,14 @@ class Plugin:
                 spec = importlib.util.spec_from_file_location(name, self.path)
                 module = importlib.util.module_from_spec(spec)
                 sys.modules[name] = module
+                self.loading = True  # what is read now serves all items of the file
                 try:
                     spec.loader.exec_module(module)
                 except BaseException:
                     del sys.modules[name]
                     raise
+                finally:
+                    self.loading = False
                 self._module = module
             return self._module
 

@@ -85,9 +85,9 @@ def _beside(path, module):
                   if name.endswith(".py"))
 
 
-def surroundings(path):
+def surroundings(path, declared=()):
     """Of a plugin file, what the host adds to content keys, and `watched`: {path: what it is} of the files, there or not,
-    whose change makes this answer an old one."""
+    whose change makes this answer an old one. `declared`: files that it says it reads."""
     path = os.path.abspath(path)
     folder = os.path.dirname(path)
     distributions, beside = {}, {}
@@ -118,6 +118,9 @@ def surroundings(path):
             record = _record_of(found) if found else spec.origin
             if record:
                 watched[record] = module
+    for file in declared:
+        beside[os.path.relpath(file, folder)] = sha256(file) if os.path.isfile(file) else "absent"
+        watched[file] = "reads"
     package = hashlib.sha256("".join(sha256(os.path.join(PACKAGE, name)) for name in COMPUTING).encode()).hexdigest()
     watched.update({os.path.join(PACKAGE, name): "quench" for name in COMPUTING + DESCRIBING})
     return {"interpreter": {"version": platform.python_version(), "executable": sys.executable},

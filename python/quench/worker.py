@@ -15,12 +15,14 @@ import traceback
 from . import abi, host
 from .channel import Broken, Channel, Closed
 from .confine import confine
-from .describe import describe
-from .status import DATA_LOSS, FAILED_PRECONDITION, Error
+from .describe import declared_files, describe, read_items
+from .inputs import watch
+from .status import DATA_LOSS, FAILED_PRECONDITION, NOT_FOUND, Error
 from .surroundings import surroundings
 
 CONTROL = 3
 MAX_PACKET = 1 << 20
+PIECE = 16 << 20  # bytes of a file that are handed over at once
 ASIDE = 2  # the channel for threads that serve none
 
 
@@ -41,6 +43,18 @@ class Services:
 
     def sign(self):
         self._peer.give_sign()
+
+    def note_input(self, flags, name):
+        if self._peer.reaches_host():
+            self._peer.call_service("quench_input_service", "note", flags=flags, name=name)
+
+    def read_file(self, path):
+        opened = self._peer.call_service("quench_input_service", "open", path=path)
+        pieces = []
+        for offset in range(0, opened.size, PIECE):
+            pieces.append(bytes(self._peer.call_service("quench_input_service", "read", path=path, offset=offset,
+                                                        bytes=min(PIECE, opened.size - offset))))
+        return b"".join(pieces)
 
 
 def receive(control):
@@ -81,7 +95,8 @@ def describe_module(hello):
         check_version(hello)
         confine(hello.get("sandbox"))
         path = hello["module"]
-        return {"ready": {**describe(path), "surroundings": surroundings(path)}}
+        items = read_items(path)
+        return {"ready": {**describe(path, items), "surroundings": surroundings(path, declared_files(path, items))}}
     except (Error, OSError) as failure:
         return {"failed": str(failure)}
     except Exception as failure:  # noqa: BLE001
@@ -101,6 +116,9 @@ def get_ready(message, descriptors):
     # What reads the file's text runs nothing of it; from here on foreign code may be imported.
     in_force = confine(hello.get("sandbox"))
     plugin = Plugin(hello["module"])
+    for path in declared_files(plugin.path, plugin.items):
+        if not os.path.isfile(path):
+            raise Error(NOT_FOUND, "%s: reads %s, which is no file" % (plugin.path, path))
     peer = Peer(description, plugin.path)
     for number, item in enumerate(plugin.items, 1):
         peer.exports.add_table_as(number, description.table_of_kind[item.kind], TABLES[item.kind](plugin, item))
@@ -108,6 +126,7 @@ def get_ready(message, descriptors):
     ready = {**describe(plugin.path, plugin.items), "libraries": [], "sandbox": in_force}
     host.current = Services(peer, hello, mmap.mmap(flags, mmap.PAGESIZE, access=mmap.ACCESS_READ), ready["module"]["id"])
     os.close(flags)
+    watch(plugin, host.current.note_input)
     return peer, ready
 
 

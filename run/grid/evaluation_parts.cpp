@@ -32,20 +32,28 @@ class Parts {
     out_ = {{"host", {{"build_id", arithmetic_build_id()}}},
             {"seed", experiment_.seed},
             {"tokenizer", nullptr}};
-    return add_weights() && (what_.metric == nullptr || add_metric()) &&
-           (what_.quantizer == nullptr || add_quantizer()) && add_environment();
+    const bool whole = add_weights() && (what_.metric == nullptr || add_metric()) &&
+                       (what_.quantizer == nullptr || add_quantizer()) && add_environment();
+    if (whole && !foreign_.empty()) {
+      identities_.reads().add_to(out_);
+    }
+    return whole;
   }
 
   // Of the metric alone.
   std::optional<nlohmann::json> metric_only() {
     nlohmann::json out;
-    return add_evaluation(out, *what_.metric) ? std::optional(std::move(out)) : std::nullopt;
+    return add_evaluation(out, *what_.metric, Place("/metric")) ? std::optional(std::move(out))
+                                                                : std::nullopt;
   }
 
   nlohmann::json take() { return std::move(out_); }
   const std::string& missing() const { return missing_; }
+  std::vector<ForeignUse> take_foreign() { return std::move(foreign_); }
 
  private:
+  using Place = nlohmann::json::json_pointer;
+
   bool lacks(std::string what) {
     missing_ = std::move(what) + " not read yet";
     return false;
@@ -64,7 +72,13 @@ class Parts {
     return known;
   }
 
-  nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters) {
+  // `where`: the part that the result becomes.
+  nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters,
+                        const char* where) {
+    return plugin(description, parameters, Place(where));
+  }
+  nlohmann::json plugin(const PluginDescription& description, const nlohmann::json& parameters,
+                        const Place& where) {
     plugins_.push_back(&description);
     nlohmann::json out = {
         {"id", description.id}, {"code", description.code}, {"params", parameters}};
@@ -72,11 +86,32 @@ class Parts {
     if (in_worker && experiment_.device.type != QUENCH_DEVICE_CPU) {
       out["device"] = "cpu";  // of copies, so with other roundings than where the model is
     }
+    if (!identities_.catalog().is_shipped(description)) {
+      foreign_.push_back({&description, parameters, where, {}});
+      add_named_files(out);
+    }
     return out;
   }
 
+  // What lies at the paths that the parameters of the latest plugin from elsewhere name.
+  void add_named_files(nlohmann::json& to) {
+    const ForeignUse& use = foreign_.back();
+    for (const ParameterSchema& schema : use.plugin->parameters) {
+      const auto value = use.parameters.find(schema.name);
+      std::error_code error;
+      if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
+          value->is_string() &&
+          std::filesystem::is_regular_file(value->get<std::string>(), error)) {
+        const std::string file = value->get<std::string>();
+        const std::string sha256 = identities_.file(file, measure_);
+        to["inputs"][schema.name] = sha256;
+        OpenedInputs::instance().expect(use.plugin->module_id, file, sha256);
+      }
+    }
+  }
+
   // Null where no text is read: a tokenizer then changes no value.
-  nlohmann::json tokenizer() {
+  nlohmann::json tokenizer(const char* where) {
     if (!reads_text_) {
       return nullptr;
     }
@@ -85,7 +120,7 @@ class Parts {
     if (used.plugin == nullptr) {
       return used.file;
     }
-    nlohmann::json out = plugin(*used.plugin, nullptr);
+    nlohmann::json out = plugin(*used.plugin, nullptr, where);
     out["file"] = used.file;
     return out;
   }
@@ -105,7 +140,7 @@ class Parts {
     }
     const PluginDescription& family = identities_.family(main->family);
     out_["config"] = main->config;
-    out_["family"] = plugin(family, nullptr);
+    out_["family"] = plugin(family, nullptr, "/family");
     return true;
   }
 
@@ -119,7 +154,7 @@ class Parts {
       }
       hashes.push_back(one->content);
     }
-    out_["averaging"] = plugin(*averaging.plugin, averaging.parameters);
+    out_["averaging"] = plugin(*averaging.plugin, averaging.parameters, "/averaging");
     out_["averaging"]["members"] = hashes;
     // The plugin's order of the members and everything else that determines the result.
     out_["averaging"]["identity"] =
@@ -128,16 +163,16 @@ class Parts {
             .searches()) {
       const MetricCell& criterion = experiment_.metrics.front();
       nlohmann::json& score = out_["averaging"]["score"];
-      if (!add_evaluation(score, criterion)) {
+      if (!add_evaluation(score, criterion, Place("/averaging/score"))) {
         return false;
       }
-      score["tokenizer"] = tokenizer();
+      score["tokenizer"] = tokenizer("/averaging/score/tokenizer");
     }
     return true;
   }
 
   // The content of the files and the plugin's parameters; not the paths of the files.
-  bool add_corpus(nlohmann::json& to, const CorpusUse& use) {
+  bool add_corpus(nlohmann::json& to, const CorpusUse& use, const Place& where) {
     const auto files = measure_ ? std::optional(identities_.measured_corpus(use))
                                 : identities_.remembered_corpus(use);
     if (!files) {
@@ -146,15 +181,18 @@ class Parts {
     to = {{"files", of_part(*files, use)},
           {"id", use.plugin->id},
           {"params", reading_parameters(*use.plugin, use.parameters)}};
+    if (!identities_.catalog().is_shipped(*use.plugin)) {
+      foreign_.push_back({use.plugin, use.parameters, where, corpus_files(use)});
+    }
     reads_text_ = reads_text_ || identities_.gives_text(use);
     return true;
   }
 
   bool add_metric() {
-    if (!add_evaluation(out_["metric"], *what_.metric)) {
+    if (!add_evaluation(out_["metric"], *what_.metric, Place("/metric"))) {
       return false;
     }
-    out_["tokenizer"] = tokenizer();
+    out_["tokenizer"] = tokenizer("/tokenizer");
     return (what_.metric->needs & QUENCH_METRIC_NEEDS_TRAJECTORY) == 0 || add_trajectory();
   }
 
@@ -177,35 +215,36 @@ class Parts {
     return true;
   }
 
-  bool add_evaluation(nlohmann::json& to, const MetricCell& metric) {
-    to = plugin(*metric.plugin, metric.parameters);
+  bool add_evaluation(nlohmann::json& to, const MetricCell& metric, const Place& where) {
+    to = plugin(*metric.plugin, metric.parameters, where);
     reads_text_ = (metric.needs & QUENCH_METRIC_NEEDS_TOKENIZER) != 0;
     nlohmann::json corpora = nlohmann::json::object();
     for (const auto& [parameter, use] : metric.corpora) {
       // The name of a corpus belongs to the manifest; the value depends on its content.
       to["params"].erase(parameter);
-      if (!add_corpus(corpora[parameter], use)) {
+      if (!add_corpus(corpora[parameter], use, where / "corpora" / parameter)) {
         return false;
       }
     }
     to["corpora"] = corpora;
-    return add_records(to, metric);
+    return add_records(to, metric, where);
   }
 
   // Adds, in order, the content that a metric reads besides its corpora.
-  bool add_records(nlohmann::json& to, const MetricCell& metric) {
+  bool add_records(nlohmann::json& to, const MetricCell& metric, const Place& where) {
     try {
       const WantedRecords& wanted = identities_.records(metric);
       for (const CorpusUse& use : wanted.data_sets) {
         nlohmann::json& entry = to["data"].emplace_back();
         plugins_.push_back(use.plugin);
-        if (!add_corpus(entry, use)) {
+        if (!add_corpus(entry, use, where / "data" / (to["data"].size() - 1))) {
           return false;
         }
       }
       for (const WantedFile& file : wanted.files) {
         to["files"].push_back(file.sha256);
       }
+      add_handed(metric, wanted);
       return true;
     } catch (const Error& error) {
       if (measure_) {
@@ -215,14 +254,30 @@ class Parts {
     }
   }
 
+  // What a metric from elsewhere has named is in the key.
+  void add_handed(const MetricCell& metric, const WantedRecords& wanted) {
+    for (ForeignUse& use : foreign_) {
+      if (use.plugin != metric.plugin) {
+        continue;
+      }
+      for (const WantedFile& file : wanted.files) {
+        use.handed.push_back(file.path);
+      }
+      for (const CorpusUse& data : wanted.data_sets) {
+        const std::vector<std::filesystem::path> files = corpus_files(data);
+        use.handed.insert(use.handed.end(), files.begin(), files.end());
+      }
+    }
+  }
+
   bool add_quantizer() {
-    out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters);
+    out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters, "/quantizer");
     if (const PluginDescription* format = what_.quantizer->store_as) {
       // Measured as the format's file holds it.
-      out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object());
+      out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object(), "/quantizer/stored");
     }
     if (const std::optional<PluginUse>& transform = what_.quantizer->transform) {
-      out_["transform"] = plugin(*transform->plugin, transform->parameters);
+      out_["transform"] = plugin(*transform->plugin, transform->parameters, "/transform");
     }
     if (!what_.quantizer->calibration) {
       return true;
@@ -238,13 +293,14 @@ class Parts {
       out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
     }
     if (const PluginDescription* judge = identities_.judge_for(*what_.quantizer->plugin)) {
-      out_["calibration"]["judge"] = plugin(*judge, nullptr);
+      out_["calibration"]["judge"] = plugin(*judge, nullptr, "/calibration/judge");
     }
     reads_text_ = false;
-    if (!add_corpus(out_["calibration"]["corpus"], calibration.corpus)) {
+    if (!add_corpus(out_["calibration"]["corpus"], calibration.corpus,
+                    Place("/calibration/corpus"))) {
       return false;
     }
-    out_["calibration"]["tokenizer"] = tokenizer();
+    out_["calibration"]["tokenizer"] = tokenizer("/calibration/tokenizer");
     return true;
   }
 
@@ -259,6 +315,7 @@ class Parts {
   bool measure_;
   bool reads_text_ = false;  // what was added since it was reset
   std::vector<const PluginDescription*> plugins_;
+  std::vector<ForeignUse> foreign_;
   nlohmann::json out_;
   std::string missing_;
 };
@@ -280,6 +337,12 @@ std::optional<nlohmann::json> evaluation_parts(Identities& identities, const Eva
     missing = current_error().what();  // reported when it is measured
   }
   return std::nullopt;
+}
+
+std::vector<ForeignUse> foreign_uses(Identities& identities, const EvaluationParts& what) {
+  Parts parts(identities, what, true);
+  parts.gather();
+  return parts.take_foreign();
 }
 
 std::optional<nlohmann::json> metric_part(Identities& identities, const Experiment& experiment,

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/inputs/experiment/experiment.hpp"
 #include "run/grid/identity.hpp"
@@ -25,6 +26,9 @@ struct EvaluationParts {
 };
 std::optional<nlohmann::json> evaluation_parts(Identities& identities, const EvaluationParts& what,
                                                bool measure, std::string& missing);
+
+// The plugins from elsewhere that take part in it.
+std::vector<ForeignUse> foreign_uses(Identities& identities, const EvaluationParts& what);
 
 // The part of a metric: what it is, its parameters and the contents that it reads. As above.
 std::optional<nlohmann::json> metric_part(Identities& identities, const Experiment& experiment,

@@ -131,6 +131,7 @@ Identities::Identities(Catalog& catalog, const Fingerprints& fingerprints, HubEn
       hub_(std::move(hub)),
       families_(code_of_kind(catalog, "model")),
       commits_(catalog, fingerprints, hub_),
+      reads_(fingerprints),
       budget_(kQuickBytes) {}
 
 // What was measured holds for the code that reads the files: another one is asked again, and says
@@ -368,6 +369,20 @@ void Identities::check_read(const MetricCell& metric, const WantedRecords& read)
   if (takes_paths(*metric.plugin)) {
     quench::check_read(metric.plugin->id, read, records(metric));
   }
+}
+
+std::string Identities::file(const fs::path& file, bool measure) {
+  const nlohmann::json question = {{"file", "sha256"}};
+  if (auto known = fingerprints_.find(question, {file})) {
+    return *known;
+  }
+  if (!measure && !spend(bytes_of({file}))) {
+    fail(QUENCH_UNAVAILABLE, "{} not read yet", file.string());
+  }
+  const Fingerprints::Stamp before = fingerprints_.look(question, {file});
+  std::string hash = sha256_of(File(file), &HostServices::instance().cancel_flag());
+  fingerprints_.remember(before, hash);
+  return hash;
 }
 
 bool Identities::gives_text(const CorpusUse& use) {

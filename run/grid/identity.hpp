@@ -21,6 +21,7 @@
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"
 #include "run/grid/hub_memory.hpp"
+#include "run/grid/read_inputs.hpp"
 
 namespace quench {
 
@@ -81,6 +82,11 @@ class Identities {
   const WantedRecords& records(const MetricCell& metric);
   // Throws Error(UNAVAILABLE) if the instance that measured read anything else than records() says.
   void check_read(const MetricCell& metric, const WantedRecords& read);
+  // SHA-256 of a file that a parameter names. Throws Error(UNAVAILABLE) where it is neither
+  // remembered nor quick to read, unless `measure` is set.
+  std::string file(const std::filesystem::path& file, bool measure);
+  // What plugins from elsewhere read besides.
+  ReadMemory& reads() { return reads_; }
   // Whether a corpus supplies text, which is tokenized. Reads its first document if that is not
   // remembered.
   bool gives_text(const CorpusUse& use);
@@ -122,6 +128,7 @@ class Identities {
   HubEnvironment hub_;
   std::string families_;  // hash over the code of all model plugins
   HubMemory commits_;
+  ReadMemory reads_;
   std::mutex mutex_;  // the I/O thread reads ahead
   uint64_t budget_;   // bytes that may be read without a request
   std::map<std::string, CheckpointIdentity> checkpoints_;  // by location

@@ -15,6 +15,14 @@ RunKnowledge::RunKnowledge(Catalog& catalog, const HubEnvironment& hub,
       fingerprints(home, fresh),
       records(read_run(run)),
       finished(records, store),
-      identities(catalog, fingerprints, hub) {}
+      identities(catalog, fingerprints, hub) {
+  learn_reads(records);
+}
+
+void RunKnowledge::learn_reads(const RunRecords& of) {
+  for (const Record& record : of.records) {
+    identities.reads().learn(record.parts);
+  }
+}
 
 }  // namespace quench

@@ -21,6 +21,9 @@ class RunKnowledge {
   RunKnowledge(Catalog& catalog, const HubEnvironment& hub, const std::filesystem::path& home,
                const std::filesystem::path& run, bool fresh = false);
 
+  // What the plugins of these records have read besides.
+  void learn_reads(const RunRecords& of);
+
   const std::string folder;  // of the run, absolute: other runs' records name it
   Store store;
   Fingerprints fingerprints;

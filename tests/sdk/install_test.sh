@@ -23,6 +23,16 @@ for module in "$prefix/$libdir"/quench/*/*.so; do
 done
 echo "installed plugins: $plugins"
 
+# The list has every plugin as it was installed, and the program refuses one that is not what the list says.
+(cd "$prefix/$libdir/quench" && quietly sha256sum --strict -c SHA256SUMS) || fail "SHA256SUMS"
+[ "$(wc -l <"$prefix/$libdir/quench/SHA256SUMS")" -ge "$plugins" ] || fail "SHA256SUMS has not all of $plugins plugins"
+changed=$prefix/$libdir/quench/corpora/text.so
+cp "$changed" "$work/text.so"
+echo >>"$changed"
+QUENCH_HOME=$work/home "$prefix/bin/quench" plugins list >"$work/listed" 2>&1 || true
+grep -q 'text.so: is not the file that was installed' "$work/listed" || { cat "$work/listed"; fail "a changed plugin is used"; }
+cp "$work/text.so" "$changed"
+
 # The manual and the completions are the program's own words.
 for text in man:man/man1/quench.1 bash:bash-completion/completions/quench zsh:zsh/site-functions/_quench \
   fish:fish/vendor_completions.d/quench.fish; do

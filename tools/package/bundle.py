@@ -24,6 +24,7 @@ def make(source, prefix, version, out):
         if not path.exists():
             raise Failure(f"{name} is not in the installation, so the bundle's list of what it leaves out is old")
         shutil.rmtree(path) if path.is_dir() else path.unlink()
+    installation.list_plugins(source, prefix)
     script = (source / "tools/package/find-libtorch").read_text().replace("@TORCH@", torch_version(source))
     (prefix / "find-libtorch").write_text(script)
     (prefix / "find-libtorch").chmod(0o755)

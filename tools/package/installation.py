@@ -31,6 +31,12 @@ def make(source, build, prefix):
     _add_licenses(source, prefix)
     for archive in _archives(build):
         _copy_license_of(archive, prefix)
+    list_plugins(source, prefix)
+
+
+def list_plugins(source, prefix):
+    """Writes the hashes of the plugins as they are now, to which the program holds them."""
+    subprocess.run(["cmake", "-D", f"FOLDER={prefix / 'lib/quench'}", "-P", source / "cmake/list_plugins.cmake"], check=True)
 
 
 # What the program loads when it needs it (core/hub/fetch/libcurl.cpp), which no ELF header names.

@@ -18,6 +18,7 @@ import zipfile
 from pathlib import Path
 
 import elf
+import installation
 from failure import Failure
 
 FOLDER = "quench_research"
@@ -36,6 +37,7 @@ def make(source, prefix, version, work):
         (tree / f"{stem}.data/data/share").mkdir(parents=True, exist_ok=True)
         shutil.move(tree / FOLDER / "share" / name, tree / f"{stem}.data/data/share" / name)
     _lead_to_site_packages(tree / FOLDER)
+    installation.list_plugins(source, tree / FOLDER)
     _describe(source, version, tree / f"{stem}.dist-info")
     shutil.move(tree / FOLDER / "share/doc/quench/licenses", tree / f"{stem}.dist-info/licenses/bundled")
     shutil.move(tree / FOLDER / "share/doc/quench/LICENSE", tree / f"{stem}.dist-info/licenses/LICENSE")
@@ -106,4 +108,14 @@ def _named_by_auditwheel(plain, to):
     copied = [name for name in zipfile.ZipFile(made).namelist() if ".libs/" in name]
     if copied:
         raise Failure(f"auditwheel copied what is neither bundled nor required: {', '.join(copied)}")
+    _hold_to_list(made)
     return made
+
+
+def _hold_to_list(wheel):
+    """auditwheel has left the plugins as SHA256SUMS says: the program would refuse others."""
+    packed, folder = zipfile.ZipFile(wheel), f"{FOLDER}/lib/quench"
+    for line in packed.read(f"{folder}/SHA256SUMS").decode().splitlines():
+        listed, name = line.split("  ", 1)
+        if hashlib.sha256(packed.read(f"{folder}/{name}")).hexdigest() != listed:
+            raise Failure(f"{name}: auditwheel changed it after it was listed")

@@ -102,6 +102,9 @@ std::string Corpora::key_of(const CorpusUse& use, const std::string& fingerprint
                           {"host", arithmetic_build_id()},
                           {"documents", max_documents},
                           {"ids", max_ids}};
+  if (!catalog_.is_shipped(*use.plugin)) {
+    parts["opened"] = "by the host";
+  }
   if (use.part.kind != PartKind::kAll) {
     parts["part"] = use.part.key();
   }
@@ -140,7 +143,9 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   check_running_code();
   if (!corpus->bytes.empty()) {  // ids that the corpus supplies itself are not kept twice
     tokenized_documents_ += corpus->documents();
-    cache_.keep(key, *corpus);
+    if (held.is_checked()) {
+      cache_.keep(key, *corpus);
+    }
   }
   return corpus;
 }

@@ -4,7 +4,9 @@
 
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
+#include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/opened_inputs.hpp"
 
 namespace quench {
 
@@ -47,14 +49,26 @@ Fingerprints::Stamp look_at(const CorpusUse& use) {
 HeldCorpus::HeldCorpus(Catalog& catalog, const CorpusUse& use, const HubEnvironment& hub,
                        std::string content)
     : use_(use),
+      is_foreign_(!catalog.is_shipped(*use.plugin)),
       content_(std::move(content)),
       before_(look_at(use)),
       handle_(open_corpus(catalog, use, hub)) {}
+
+void HeldCorpus::mark_unchecked() {
+  OpenedInputs& inputs = OpenedInputs::instance();
+  const InputReader reader = {use_.plugin->module_id, plugin_label(*use_.plugin),
+                              use_.parameters.dump()};
+  if (is_foreign_ && !inputs.has_opened(reader, corpus_files(use_))) {
+    is_checked_ = false;
+    inputs.mark_unchecked(reader);
+  }
+}
 
 const std::string& HeldCorpus::check() {
   const std::string found = handle_.fingerprint();
   const bool touched = !look_at(use_).same_as(before_);
   if (found == content_ && !touched) {
+    mark_unchecked();
     return content_;
   }
   std::string files;

@@ -28,12 +28,18 @@ class HeldCorpus {
              std::string content);
 
   CorpusHandle& handle() { return handle_; }
+  // After check(): false of a plugin from elsewhere that opened its files itself.
+  bool is_checked() const { return is_checked_; }
   // Call it after the reading. Throws Error(UNAVAILABLE) if the files hold something else, or held
-  // it meanwhile; else returns the content.
+  // it meanwhile; else returns the content. Marks a plugin from elsewhere that opened them itself.
   const std::string& check();
 
  private:
+  void mark_unchecked();
+
   CorpusUse use_;
+  bool is_foreign_;
+  bool is_checked_ = true;
   std::string content_;
   Fingerprints::Stamp before_;  // taken first
   CorpusHandle handle_;

@@ -6,10 +6,11 @@
 
 namespace quench {
 
-// The part of the model that a call is about, for messages.
+// The part of the model that a call is about, for messages, and the instance that is called.
 struct CallPlace {
-  const char* name = nullptr;  // name of a linear; must live as long as the call
-  int64_t block = -1;          // used without a name; -1: none
+  const char* name = nullptr;        // name of a linear; must live as long as the call
+  int64_t block = -1;                // used without a name; -1: none
+  const char* parameters = nullptr;  // of the instance, where it is one; lives as long as the call
 };
 
 // Plain memory, so that a signal handler can read it.

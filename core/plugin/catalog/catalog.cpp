@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/code_identity.hpp"
 #include "core/plugin/catalog/library_probes.hpp"
 #include "core/plugin/catalog/library_search.hpp"
 #include "core/plugin/catalog/probe_cache.hpp"
@@ -112,12 +113,11 @@ auto sort_key(const PluginDescription& item) {
 
 }  // namespace
 
-Catalog::Catalog(CatalogOptions options) : options_(std::move(options)) {
+Catalog::Catalog(CatalogOptions options)
+    : options_(std::move(options)), installed_(own_plugins(options_.self)) {
   if (options_.python.package.empty()) {
     options_.python.package = own_python(options_.self);
   }
-  std::error_code absent;
-  own_folder_ = fs::canonical(own_plugins(options_.self), absent);
   LibrarySearch search(options_.self, rejected_);
   for (const fs::path& folder : options_.search_path) {
     search.add(folder);
@@ -153,6 +153,7 @@ void Catalog::add_library(const ProbeEntry& entry) {
   }
   for (PluginDescription item : entry.items) {
     item.code = code;
+    item.declared = files_of_python(entry.code, item.library);
     if (const PluginDescription* first = find(item.kind, item.id); first != nullptr) {
       shadowed_.push_back({std::move(item), first->library});
     } else {
@@ -227,9 +228,7 @@ std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) 
 }
 
 bool Catalog::is_shipped(const PluginDescription& description) const {
-  const auto [own, rest] = std::mismatch(own_folder_.begin(), own_folder_.end(),
-                                         description.library.begin(), description.library.end());
-  return !own_folder_.empty() && own == own_folder_.end();
+  return installed_.has(description.library);
 }
 
 std::string Catalog::in_process_fault(const std::string& name) const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/plugin/catalog/description.hpp"
+#include "core/plugin/catalog/installation_list.hpp"
 #include "core/plugin/catalog/placement.hpp"
 #include "core/plugin/catalog/python_file.hpp"
 #include "core/plugin/catalog/search_path.hpp"
@@ -74,8 +75,8 @@ class Catalog {
   const PluginDescription& require(const std::string& kind, const std::string& id) const;
   std::vector<const PluginDescription*> of_kind(const std::string& kind) const;
 
-  // Whether the plugin came with this program: its library is in the program's own lib/quench. All
-  // others run in this process only if the user says so.
+  // Whether the plugin came with this program: its library is in the program's own lib/quench, and
+  // in its list where there is one. All others run in this process only if the user says so.
   bool is_shipped(const PluginDescription& description) const;
 
   // What the user wants in this process. Changes count for libraries that are not loaded yet.
@@ -107,7 +108,7 @@ class Catalog {
   void add_library(const ProbeEntry& entry);
 
   CatalogOptions options_;
-  std::filesystem::path own_folder_;
+  InstallationList installed_;
   std::vector<PluginDescription> items_;
   std::vector<Shadowed> shadowed_;
   std::vector<Rejected> rejected_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <system_error>
 
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
@@ -51,6 +52,20 @@ nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::str
           {"distributions", surroundings.at("distributions")},
           {"beside", surroundings.at("beside")},
           {"package", surroundings.at("package").get<std::string>()}};
+}
+
+std::map<std::string, std::string> files_of_python(const nlohmann::json& code,
+                                                   const std::filesystem::path& file) {
+  std::map<std::string, std::string> out;
+  if (const auto own = code.find("python file"); own != code.end()) {
+    out[file.string()] = own->get<std::string>();
+    for (const auto& [name, sha256] : code.at("beside").items()) {
+      std::error_code error;
+      out[std::filesystem::weakly_canonical(file.parent_path() / name, error).string()] =
+          sha256.get<std::string>();
+    }
+  }
+  return out;
 }
 
 nlohmann::json computing_libraries(const std::vector<LinkedLibrary>& links) {

@@ -2,6 +2,8 @@
 // is installed and whoever built it again with the same compiler.
 #pragma once
 
+#include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -21,6 +23,10 @@ nlohmann::json code_of_library(const std::string& build_id, const std::string& s
 // "beside": {file in its folder: <hex>}, "package": <hex> of what quench itself computes there}.
 // Throws a JSON exception.
 nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::string& sha256);
+
+// The files behind that code, by path: `file` and those beside it; none of a shared library.
+std::map<std::string, std::string> files_of_python(const nlohmann::json& code,
+                                                   const std::filesystem::path& file);
 
 // The libraries under plugins that affect numbers: {soname: build id, or "sha256:<hex>" of a file
 // without one}. Leaves out libraries that compute nothing, those whose output a standard fixes, and

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -49,6 +50,9 @@ struct PluginDescription {
   std::filesystem::path interpreter;                  // that runs the Python file; "" for a library
   std::string sha256;   // of the library's bytes when they were probed
   nlohmann::json code;  // names the library in content keys (code_identity.hpp)
+  // Files that it is known to read, with their hashes, which `code` holds: of a Python file itself,
+  // what it imports from its folder, what it declares.
+  std::map<std::string, std::string> declared;
   std::string module_id;
   std::string module_version;
   std::string build;

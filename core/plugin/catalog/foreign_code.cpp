@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/plugin/catalog/installation_list.hpp"
 #include "core/plugin/catalog/search_path.hpp"
 #include "core/plugin/library/elf_file.hpp"
 
@@ -84,9 +85,7 @@ bool is_cpython(const fs::path& program) {
 }  // namespace
 
 bool is_foreign(const fs::path& file, const fs::path& executable) {
-  const fs::path own = own_plugins(executable);
-  std::error_code absent;
-  return !lies_beneath(file, own) && !lies_beneath(file, fs::canonical(own, absent));
+  return !InstallationList(own_plugins(executable)).has(file);
 }
 
 std::vector<std::string> foreign_environment() {

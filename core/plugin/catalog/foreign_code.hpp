@@ -10,7 +10,7 @@
 
 namespace quench {
 
-// Whether a library or Python file, given by its real path, lies outside the program's own plugins.
+// Whether a library or Python file, given by its real path, did not come with the program.
 bool is_foreign(const std::filesystem::path& file, const std::filesystem::path& executable);
 
 // Of the caller's environment, "NAME=value" each, what processes of plugins get: variables of a

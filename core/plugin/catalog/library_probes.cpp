@@ -17,6 +17,7 @@ LibraryProbes::LibraryProbes(const CatalogOptions& options,
                              std::vector<Catalog::Rejected>& rejected)
     : options_(options),
       rejected_(rejected),
+      installed_(own_plugins(options.self)),
       shipped_(own_plugins(options.self)),
       cache_(options.cache_dir) {}
 
@@ -32,9 +33,11 @@ void LibraryProbes::look_up(const fs::path& library) {
     const bool same_links = entry != nullptr && cache_.is_current(*entry) &&
                             entry->interpreter == interpreter && entry->confined == confined;
     if (same_links && entry->stamp == File(library).identity()) {
+      installed_.check(library, entry->sha256);
       return;
     }
     FileHash hash = hash_file(library);
+    installed_.check(library, hash.sha256);
     hash.interpreter = interpreter;
     if (same_links && entry->sha256 == hash.sha256) {
       ProbeEntry same = *entry;
@@ -54,14 +57,14 @@ void LibraryProbes::look_up(const fs::path& library) {
 }
 
 bool LibraryProbes::is_confined(const fs::path& library) const {
-  return options_.sandbox == Sandbox::kStrict && is_foreign(library, options_.self);
+  return options_.sandbox == Sandbox::kStrict && !installed_.has(library);
 }
 
 size_t LibraryProbes::probe() {
   std::vector<ProbeResult> results = probe_libraries(unknown_, probe_options(options_));
   for (size_t i = 0; i < unknown_.size(); ++i) {
     // One that came with the program does not hang: the machine was busy.
-    if (results[i].passing || (results[i].timed_out && !is_foreign(unknown_[i], options_.self))) {
+    if (results[i].passing || (results[i].timed_out && installed_.has(unknown_[i]))) {
       cache_.forget(unknown_[i]);
       rejected_.push_back({unknown_[i], std::move(results[i].rejected), true});
       continue;
@@ -73,7 +76,7 @@ size_t LibraryProbes::probe() {
 }
 
 bool LibraryProbes::take_shipped(const fs::path& library, const FileHash& hash) {
-  if (is_foreign(library, options_.self)) {
+  if (!installed_.has(library)) {
     return false;
   }
   std::optional<ProbeResult> described = shipped_.find(library, hash.build_id);

@@ -9,6 +9,7 @@
 
 #include "core/base/io/file.hpp"
 #include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/catalog/installation_list.hpp"
 #include "core/plugin/catalog/probe.hpp"
 #include "core/plugin/catalog/probe_cache.hpp"
 #include "core/plugin/catalog/shipped_descriptions.hpp"
@@ -49,6 +50,7 @@ class LibraryProbes {
 
   const CatalogOptions& options_;
   std::vector<Catalog::Rejected>& rejected_;
+  const InstallationList installed_;
   ShippedDescriptions shipped_;
   ProbeCache cache_;
   std::vector<std::filesystem::path> unknown_;

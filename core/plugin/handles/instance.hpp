@@ -33,8 +33,8 @@ template <auto Create, auto Close>
 PluginObject<Close> make_instance(Catalog& catalog, const PluginDescription& description,
                                   const nlohmann::json& parameters) {
   const std::string text = parameters.dump();
-  return PluginObject<Close>::template make<Create>(
-      plugin_label(description),
+  return PluginObject<Close>::template make_with<Create>(
+      plugin_label(description), text,
       load_table<typename PluginObject<Close>::Table>(catalog, description), text.c_str(),
       uint64_t{text.size()});
 }

@@ -28,12 +28,18 @@ class PluginObject {
   // it fails with.
   template <auto Create, typename... Args>
   static PluginObject make(std::string label, const Table* table, Args... args) {
+    return make_with<Create>(std::move(label), "", table, args...);
+  }
+  // The same; `parameters` tell the instance from others of the plugin in each of its calls.
+  template <auto Create, typename... Args>
+  static PluginObject make_with(std::string label, std::string parameters, const Table* table,
+                                Args... args) {
     Object* object = nullptr;
-    quench::call<Create>(label, *table, {}, args..., &object);
+    quench::call<Create>(label, *table, {nullptr, -1, parameters.c_str()}, args..., &object);
     if (object == nullptr) {
       fail(QUENCH_INTERNAL, "{}: {} succeeded without an instance", label, kFunctionName<Create>);
     }
-    return PluginObject(std::move(label), table, object);
+    return PluginObject(std::move(label), std::move(parameters), table, object);
   }
   ~PluginObject() {
     if (object_ != nullptr) {
@@ -42,10 +48,12 @@ class PluginObject {
   }
   PluginObject(PluginObject&& other) noexcept
       : label_(std::move(other.label_)),
+        parameters_(std::move(other.parameters_)),
         table_(other.table_),
         object_(std::exchange(other.object_, nullptr)) {}
   PluginObject& operator=(PluginObject&& other) noexcept {
     std::swap(label_, other.label_);
+    std::swap(parameters_, other.parameters_);
     std::swap(table_, other.table_);
     std::swap(object_, other.object_);
     return *this;
@@ -72,14 +80,19 @@ class PluginObject {
   }
   template <auto Function, typename... Args>
   auto call_at(CallPlace place, Args&&... args) const {
+    place.parameters = parameters_.c_str();
     return quench::call<Function>(label_, *table_, place, object_, std::forward<Args>(args)...);
   }
 
  private:
-  PluginObject(std::string label, const Table* table, Object* object)
-      : label_(std::move(label)), table_(table), object_(object) {}
+  PluginObject(std::string label, std::string parameters, const Table* table, Object* object)
+      : label_(std::move(label)),
+        parameters_(std::move(parameters)),
+        table_(table),
+        object_(object) {}
 
   std::string label_;
+  std::string parameters_;  // or ""
   const Table* table_;
   Object* object_;
 };

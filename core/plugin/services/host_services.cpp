@@ -106,7 +106,8 @@ const void* service(const quench_host*, const char* id) noexcept {
                                                           {QUENCH_SERVICE_PROCESSOR, &kProcessor},
                                                           {QUENCH_SERVICE_JSON, json_service()},
                                                           {QUENCH_SERVICE_JOURNAL, &kJournal},
-                                                          {QUENCH_SERVICE_BLOCK, block_service()}};
+                                                          {QUENCH_SERVICE_BLOCK, block_service()},
+                                                          {QUENCH_SERVICE_INPUT, input_service()}};
   if (const void* there = id == nullptr ? nullptr : HostServices::instance().remote(id)) {
     return there;
   }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "quench/abi/host.h"
+#include "quench/abi/extension/input.h"
 
 namespace quench {
 
@@ -12,5 +12,8 @@ namespace quench {
 quench_status parallel_for(uint32_t threads, uint64_t count, uint64_t grain,
                            quench_status (*body)(void* user, uint64_t begin, uint64_t end) noexcept,
                            void* user) noexcept;
+
+// quench.input/1, in front of OpenedInputs.
+const quench_input_service* input_service();
 
 }  // namespace quench

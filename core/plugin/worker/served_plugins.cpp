@@ -15,6 +15,7 @@
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/services/device_copies.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/opened_inputs.hpp"
 #include "core/plugin/services/task_arena.hpp"
 #include "core/plugin/wire/copy.hpp"
 #include "core/plugin/wire/crossing.hpp"
@@ -138,6 +139,21 @@ class ServedPlugins::Module {
     return out;
   }
 
+  // What the host opens for the plugin is what its sandbox lets it read, and what its key says.
+  void hold_inputs(const json& box) const {
+    OpenedInputs& inputs = OpenedInputs::instance();
+    if (!box.is_null()) {
+      std::vector<fs::path> folders;
+      for (const json& folder : box.at("readable")) {
+        folders.emplace_back(folder.get<std::string>());
+      }
+      inputs.allow(description_.module_id, folders);
+    }
+    for (const auto& [file, sha256] : description_.declared) {
+      inputs.expect(description_.module_id, file, sha256);
+    }
+  }
+
   std::shared_ptr<WorkerPeer> start() {
     const fs::path& library = description_.library;
     const File file(library);
@@ -153,6 +169,7 @@ class ServedPlugins::Module {
       box = worker_sandbox(library, description_.interpreter, options_.self, readable());
       box["writable"].push_back(scratch_.path().string());
     }
+    hold_inputs(box);
     prepare_libraries();
     WorkerSetup setup;
     setup.command = worker_command(options_.self, description_.interpreter, options_.python,
