@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -122,6 +123,21 @@ TEST_CASE("training log: a damaged row is named, and rows without seals are not 
   CHECK(before.checked == 0);
   CHECK(before.faults.empty());
   CHECK(before.unchecked.size() == 1);
+}
+
+TEST_CASE("trained states: a tokenizer that was replaced is not put beside the weights",
+          "[train]") {
+  const quench::test::TemporaryDir home;
+  const std::string file = home.write("tokenizer.json", "{\"model\": 1}").string();
+  const std::string key = quench::sha256_hex("{\"model\": 1}") + " a_plugin";
+  TrainedStates states(home.path());
+  states.save_weights("a", {"{}", file, {}, key}, kParameters, kWeights);
+  CHECK(states.has_weights("a"));
+  home.write("tokenizer.json", "{\"model\": 2}");
+  CHECK_THROWS_WITH(
+      states.save_weights("b", {"{}", file, {}, key}, kParameters, kWeights),
+      file + ": the tokenizer was replaced during the training; run the command again");
+  CHECK_FALSE(states.has_weights("b"));
 }
 
 TEST_CASE("trained states: weights are a state only with the optimizer beside them", "[train]") {
