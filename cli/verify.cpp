@@ -25,6 +25,7 @@
 #include "core/store/sealed_folder.hpp"
 #include "core/store/sealed_line.hpp"
 #include "core/store/store.hpp"
+#include "train/training_log.hpp"
 #include "train/verify_trained.hpp"
 
 namespace quench {
@@ -113,6 +114,10 @@ void verify_run(const std::string& run, bool read_data, Findings& out) {
     out.faults.push_back(
         fmt::format("{}: two attempts hold different values under key {}", run, key));
   }
+  LogFindings logs = verify_training_logs(run);
+  out.checked += logs.checked;
+  std::move(logs.faults.begin(), logs.faults.end(), std::back_inserter(out.faults));
+  std::move(logs.unchecked.begin(), logs.unchecked.end(), std::back_inserter(out.unchecked));
   if (read_data) {
     const FolderPlaces places = folder_places(run);
     verify_folders(places.averages, out);
@@ -237,8 +242,9 @@ int verify(const VerifyOptions& options, Context& context) {
     return incomplete(
         fmt::format("{} of {} checked do not verify", findings.faults.size(), findings.checked));
   }
-  if (findings.checked == 0 && !options.run.empty()) {
-    return incomplete(options.run + ": nothing here could be checked");
+  if (findings.checked == 0) {
+    return incomplete((options.run.empty() ? context.home().string() : options.run) +
+                      ": nothing here could be checked");
   }
   return kExitOk;
 }

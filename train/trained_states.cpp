@@ -4,6 +4,7 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
@@ -32,7 +33,7 @@ uint64_t size_of(const TensorInfo& tensor) {
 }
 
 // Writes the files of a tokenizer under the names that other programs look for.
-void write_tokenizer(SealedFolder& folder, const std::string& tokenizer) {
+void write_tokenizer(SealedFolder& folder, const std::string& tokenizer, const std::string& key) {
   const auto write = [&](const char* name, std::string_view content) {
     write_file_atomically(folder.temporary() / name, content, &folder.files());
   };
@@ -45,7 +46,12 @@ void write_tokenizer(SealedFolder& folder, const std::string& tokenizer) {
   }
   const fs::path path = tokenizer;
   const bool sentencepiece = path.extension() == ".model";
-  write(sentencepiece ? "tokenizer.model" : "tokenizer.json", read_file(path, kMaxTokenizerBytes));
+  const std::string content = read_file(path, kMaxTokenizerBytes);
+  if (!key.starts_with(sha256_hex(content))) {
+    fail(QUENCH_UNAVAILABLE,
+         "{}: the tokenizer was replaced during the training; run the command again", tokenizer);
+  }
+  write(sentencepiece ? "tokenizer.model" : "tokenizer.json", content);
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
     std::error_code error;
     if (fs::exists(path.parent_path() / name, error)) {
@@ -144,7 +150,7 @@ void TrainedStates::save_weights(const std::string& key, const CheckpointFiles& 
     writer.finish();
     write_file_atomically(folder.temporary() / "config.json",
                           parse_json(files.config, "config").dump(2) + "\n", &folder.files());
-    write_tokenizer(folder, files.tokenizer);
+    write_tokenizer(folder, files.tokenizer, files.tokenizer_key);
     write_note(folder.temporary(), files.note);
   });
 }

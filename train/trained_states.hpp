@@ -32,9 +32,10 @@ struct FlatParameter {
 
 // Files written beside the weights.
 struct CheckpointFiles {
-  std::string config;     // text of config.json
-  std::string tokenizer;  // path of a tokenizer, "bytes", or empty
-  nlohmann::json note;    // training.json
+  std::string config;              // text of config.json
+  std::string tokenizer;           // path of a tokenizer, "bytes", or empty
+  nlohmann::json note;             // training.json
+  std::string tokenizer_key = {};  // TokenizerIdentity::key; begins with the SHA-256 of the file
 };
 
 // Holds the rows of the training log since the last kept state, and that state's key.
@@ -67,8 +68,8 @@ class TrainedStates {
   std::string remove_damaged(const std::filesystem::path& folder, Depth depth);
 
   // Does nothing if the weights exist; the folder appears completely or not at all. Throws
-  // Error(RESOURCE_EXHAUSTED) naming the path if the disk is full; an existing folder stays, unless
-  // it lacks a file.
+  // Error(RESOURCE_EXHAUSTED) naming the path if the disk is full, UNAVAILABLE if the tokenizer is
+  // not that of its key any more; an existing folder stays, unless it lacks a file.
   void save_weights(const std::string& key, const CheckpointFiles& files,
                     const std::vector<FlatParameter>& parameters, std::span<const float> weights);
   // Likewise; call it before save_weights of the same key. `values` fills `bytes` with those of a

@@ -1,8 +1,10 @@
 // The log of a training, stored beside its checkpoints: every checkpoint has the rows since the one
-// before it, so branches that share a part store its rows once.
+// before it, so branches that share a part store its rows once. Beside a run's records lie its
+// lines, each sealed.
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -39,7 +41,17 @@ class TrainingLog {
   nlohmann::json rows_ = nlohmann::json::array();
 };
 
-// All rows up to the state under `key`, one JSON object per line, as far as the states exist.
+// All rows up to the state under `key`, one sealed line each, as far as the states exist.
 std::string training_log(const TrainedStates& states, const std::string& key);
+
+struct LogFindings {
+  uint64_t checked = 0;                // rows
+  std::vector<std::string> faults;     // one line each
+  std::vector<std::string> unchecked;  // logs whose rows an earlier version wrote without a seal
+};
+
+// Checks the rows of all logs beside the records of a run. Changes nothing. Throws Error if a
+// folder cannot be listed or a file cannot be read.
+LogFindings verify_training_logs(const std::filesystem::path& run);
 
 }  // namespace quench

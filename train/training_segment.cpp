@@ -319,8 +319,8 @@ void SegmentTrainer::take_averages(int64_t step) {
                                  {"steps", average.members},
                                  {"step", step}};
     const std::string key = live_average_key(average, keys_);
-    states_.save_weights(key, {recipe_.config, recipe_.tokenizer, note}, model_.parameters(),
-                         made.weights);
+    states_.save_weights(key, {recipe_.config, recipe_.tokenizer, note, recipe_.tokenizer_key},
+                         model_.parameters(), made.weights);
     states_.drop_sums(key);
   }
 }
@@ -331,7 +331,7 @@ CheckpointFiles SegmentTrainer::files(int64_t step, const State& state) const {
   note["tokens"] = static_cast<uint64_t>(step) * recipe_.tokens_per_step();
   note["keeps_weights"] = state.keeps_weights;
   note["keeps_optimizer"] = state.keeps_optimizer;
-  return {recipe_.config, recipe_.tokenizer, note};
+  return {recipe_.config, recipe_.tokenizer, note, recipe_.tokenizer_key};
 }
 
 // Writes the weights last: weights and optimizer folder together are a state, and then the sums of

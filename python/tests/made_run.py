@@ -13,6 +13,11 @@ def _canonical(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
+def _sealed(name, value):
+    body = _canonical(value)
+    return b'{"%s":%s,"sha256":"%s"}\n' % (name, body, hashlib.sha256(body).hexdigest().encode())
+
+
 def _noise(*words):
     """A number between −1 and 1 that depends on the words alone."""
     return int(hashlib.sha256(repr(words).encode()).hexdigest()[:8], 16) / 2147483648 - 1
@@ -139,12 +144,10 @@ class MadeRun:
         for path, rows in self.training.items():
             path = os.path.join(folder, "training", path)
             os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "w", encoding="utf-8") as file:
-                file.writelines(json.dumps(row) + "\n" for row in rows)
+            with open(path, "wb") as file:
+                file.writelines(_sealed(b"row", row) for row in rows)
         with open(os.path.join(folder, "records-0-0001-00000000.jsonl"), "wb") as file:
-            for record in self.records:
-                body = _canonical(record)
-                file.write(b'{"record":' + body + b',"sha256":"' + hashlib.sha256(body).hexdigest().encode() + b'"}\n')
+            file.writelines(_sealed(b"record", record) for record in self.records)
         for name, value in (("manifest.json", manifest), ("run.json", {"quench": "0.1.0", "name": "made", "host": "node17"})):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 json.dump(value, file, sort_keys=True)

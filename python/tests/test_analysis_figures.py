@@ -1,4 +1,5 @@
 import importlib.util
+import json
 import os
 import unittest
 
@@ -48,6 +49,28 @@ class FiguresTest(support.FileTest):
                 for trace in panel.traces:
                     if trace.kind not in ("interval", "contour"):
                         self.assertIn(list(zip(map(float, trace.x), map(float, trace.y))), found[trace.name], trace.name)
+
+    def test_rows_of_a_training_are_sealed_and_those_of_earlier_versions_are_read(self):
+        made = made_run.demo()
+        rows = made.training["constant.jsonl"]
+        made.training = {"constant.jsonl": rows}
+        run = self.load(made)
+        whole = run.figure_data("training_loss")
+        self.assertNotIn("damaged", whole.caption)
+        path = os.path.join(run.folder, "training", "constant.jsonl")
+        with open(path, "rb") as file:
+            lines = file.readlines()
+        lines[8] = lines[8].replace(b'"loss":', b'"loss":9')
+        with open(path, "wb") as file:
+            file.writelines(lines)
+        damaged = run.figure_data("training_loss")
+        self.assertIn(" 1 damaged row is not drawn.", damaged.caption)
+        self.assertNotEqual(damaged.panels[0].traces[0].y, whole.panels[0].traces[0].y)
+        with open(path, "w", encoding="utf-8") as file:
+            file.writelines(json.dumps({"gradient_norm": 0.0, **row}, separators=(",", ":")) + "\n" for row in rows)
+        earlier = run.figure_data("training_loss")
+        self.assertEqual([trace.y for trace in earlier.panels[0].traces], [trace.y for trace in whole.panels[0].traces])
+        self.assertEqual(earlier.caption, whole.caption)
 
     def test_bars_are_as_high_as_the_data_say(self):
         run = self.load(made_run.demo())

@@ -408,6 +408,21 @@ TEST_CASE("verify: lists the end that a killed writer left, and results say noth
   CHECK(results.err.empty());
 }
 
+TEST_CASE("verify: a store and a folder of nothing are not said to be right", "[cli]") {
+  const Place place;
+  const auto store = place.run({"verify"});
+  CHECK(store.code == 1);
+  CHECK(store.out == "0 checked, 0 do not verify\n");
+  CHECK_THAT(store.err, Catch::Contains("home: nothing here could be checked"));
+  place.folder().write("r/training/m.jsonl", "{\"gradient_norm\":0.0,\"step\":1}\n");
+  fs::resize_file(only_file(place.folder() / "r", "records-"), 0);
+  const auto run = place.run({"verify", "r"});
+  CHECK(run.code == 1);
+  CHECK(run.out ==
+        "not checked: r/training/m.jsonl: an earlier version wrote its rows, without checksums\n"
+        "0 checked, 0 do not verify, 1 cannot be checked\n");
+}
+
 TEST_CASE("verify: reads the shared store whole when asked", "[cli]") {
   const Place place;
   quench::Store store(place.folder() / "home");

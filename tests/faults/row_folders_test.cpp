@@ -57,9 +57,11 @@ class Scene {
     fs::remove_all(folder_ / "home");
     folder_.write("home/plugins.json", plugins_);
   }
+  // Without a Python no page is drawn, which would take longer than all else of a run.
   std::map<std::string, std::string> environment() const {
     return {{"QUENCH_HOME", (folder_ / "home").string()},
-            {"QUENCH_PLUGIN_PATH", (binary_dir() / "template").string()}};
+            {"QUENCH_PLUGIN_PATH", (binary_dir() / "template").string()},
+            {"QUENCH_PYTHON", "/no/python3"}};
   }
   static std::vector<std::string> command(const std::vector<std::string>& more = {}) {
     std::vector<std::string> out = {(binary_dir() / "bin/quench").string(), "run", "m.yaml"};

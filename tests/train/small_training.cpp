@@ -207,7 +207,7 @@ nlohmann::json SmallTraining::logs() const {
   for (size_t i = 0; i < training_.branches.size(); ++i) {
     std::istringstream text(training_log(states, keys[i].at(training_.branches[i].steps())));
     for (std::string line; std::getline(text, line);) {
-      nlohmann::json row = nlohmann::json::parse(line);
+      nlohmann::json row = nlohmann::json::parse(line).at("row");
       row.erase("tokens_per_second");
       row.erase("mfu");
       out.push_back(std::move(row));

@@ -303,6 +303,29 @@ TEST_CASE("training: verify tells what was damaged, and the next run makes it ag
   CHECK(verify({"--read-data"}).code == 0);
 }
 
+TEST_CASE("training: a damaged row of a log is named, and the next run writes it again",
+          "[train]") {
+  const TrainingScene scene({});
+  const auto expected = scene.records();
+  const auto verify = [&] {
+    return quench::test::run_program({scene.command()[0], "verify", "runs/m"}, scene.environment(),
+                                     scene.path());
+  };
+  const fs::path file = scene.path() / "runs/m/training/m.jsonl";
+  const std::string whole = quench::test::read_file(file);
+  CHECK(verify().code == 0);
+  std::string damaged = whole;
+  const size_t digit = damaged.find("\"loss\":") + 7;
+  damaged[digit] = damaged[digit] == '1' ? '2' : '1';
+  std::ofstream(file, std::ios::binary) << damaged;
+  const Ended found = verify();
+  CHECK(found.code == 1);
+  CHECK(found.out.starts_with("runs/m/training/m.jsonl:1: the checksum does not match\n"));
+  CHECK(scene.records() == expected);
+  CHECK(quench::test::read_file(file) == whole);
+  CHECK(verify().code == 0);
+}
+
 TEST_CASE("training: averages on the way have the bits of averages of files", "[train]") {
   const std::string averaging =
       GENERATE("[{lawa: {window: 3, every: 2}}]", "[{ema: {decay: 0.5, stride: 2}}]");

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -27,7 +28,7 @@ std::vector<int64_t> steps_of(const std::string& log) {
   std::vector<int64_t> out;
   std::istringstream lines(log);
   for (std::string line; std::getline(lines, line);) {
-    out.push_back(nlohmann::json::parse(line).at("step").get<int64_t>());
+    out.push_back(nlohmann::json::parse(line).at("row").at("step").get<int64_t>());
   }
   return out;
 }
@@ -86,6 +87,57 @@ TEST_CASE("training log: a note that names a path leads nowhere", "[train]") {
   save(states, "a", log);
   CHECK_THROWS_AS(states.note("a"), quench::Error);
   CHECK(training_log(states, "a").empty());
+}
+
+TEST_CASE("training log: a damaged row is named, and rows without seals are not said to be right",
+          "[train]") {
+  const quench::test::TemporaryDir home;
+  TrainedStates states(home.path());
+  TrainingLog log;
+  log.add(row(1));
+  log.add(row(2));
+  save(states, "a", log);
+  const std::string whole = training_log(states, "a");
+  const auto findings = [&](const std::string& content) {
+    const auto path = home.write("run/training/job~1/b.jsonl", content);
+    quench::LogFindings out = quench::verify_training_logs(home / "run");
+    for (std::string& fault : out.faults) {
+      REQUIRE(fault.starts_with(path.string() + ":"));
+      fault.erase(0, path.string().size() + 1);
+    }
+    return out;
+  };
+  CHECK(findings(whole).checked == 2);
+  CHECK(findings(whole).faults.empty());
+  CHECK(findings(whole).unchecked.empty());
+  using Faults = std::vector<std::string>;
+  std::string digit = whole;
+  digit[digit.find("0.5", digit.find('\n')) + 2] = '6';
+  CHECK(findings(digit).faults == Faults{"2: the checksum does not match"});
+  std::string name = whole;
+  name[2] = 's';
+  CHECK(findings(name).faults == Faults{"1: it does not begin as a sealed line"});
+  CHECK(findings(whole.substr(0, whole.size() - 1)).faults ==
+        Faults{"2: it is cut short: no end of the line"});
+  const quench::LogFindings before = findings("{\"gradient_norm\":0.0,\"loss\":0.5,\"step\":1}\n");
+  CHECK(before.checked == 0);
+  CHECK(before.faults.empty());
+  CHECK(before.unchecked.size() == 1);
+}
+
+TEST_CASE("trained states: a tokenizer that was replaced is not put beside the weights",
+          "[train]") {
+  const quench::test::TemporaryDir home;
+  const std::string file = home.write("tokenizer.json", "{\"model\": 1}").string();
+  const std::string key = quench::sha256_hex("{\"model\": 1}") + " a_plugin";
+  TrainedStates states(home.path());
+  states.save_weights("a", {"{}", file, {}, key}, kParameters, kWeights);
+  CHECK(states.has_weights("a"));
+  home.write("tokenizer.json", "{\"model\": 2}");
+  CHECK_THROWS_WITH(
+      states.save_weights("b", {"{}", file, {}, key}, kParameters, kWeights),
+      file + ": the tokenizer was replaced during the training; run the command again");
+  CHECK_FALSE(states.has_weights("b"));
 }
 
 TEST_CASE("trained states: weights are a state only with the optimizer beside them", "[train]") {

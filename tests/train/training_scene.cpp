@@ -113,7 +113,7 @@ std::vector<nlohmann::json> TrainingScene::log(const std::string& name) const {
   std::vector<nlohmann::json> out;
   std::istringstream lines(read_file(folder_ / "runs/m/training" / (name + ".jsonl")));
   for (std::string line; std::getline(lines, line);) {
-    out.push_back(nlohmann::json::parse(line));
+    out.push_back(nlohmann::json::parse(line).at("row"));
   }
   return out;
 }

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...run_records import _unseal
 from ...values import is_number, member, sweep_values
 from ..dimensions import dimension_text
 from .data import Figure, Panel, Trace, legend_of
 
 _MOST_LOGS = 200
 _MOST_POINTS = 1000  # of a line
+_UNSEALED = b'{"gradient_norm":'  # how rows begin that an earlier version wrote
 
 
 @dataclass
@@ -26,6 +28,7 @@ class TrainingCurve:
     tokens: list = field(default_factory=list)
     loss: list = field(default_factory=list)  # nats per token, mean over the step's batch, before its update
     rate: list = field(default_factory=list)  # learning rate
+    damaged: int = 0  # rows that are left out
 
     def rows(self):
         return list(zip(self.step, self.loss))
@@ -60,11 +63,13 @@ def training_curves(run):
 def _read(path, folder):
     job = re.fullmatch(r"job~(\d+)", os.path.basename(os.path.dirname(path)))
     out = TrainingCurve(os.path.basename(path)[:-len(".jsonl")], int(job[1]) if job else 0)
-    with open(path, encoding="utf-8", errors="replace") as file:
+    with open(path, "rb") as file:
         for line in file:
+            body = line if line.startswith(_UNSEALED) else _unseal(b"row", line.rstrip(b"\n"))
             try:
-                row = json.loads(line)
+                row = json.loads(body or b"")
             except ValueError:
+                out.damaged += 1
                 continue
             if is_number(member(row, "step")) and is_number(member(row, "loss")):  # null: not finite
                 for name, into in (("step", out.step), ("loss", out.loss), ("tokens", out.tokens), ("lr", out.rate)):
@@ -93,6 +98,8 @@ def training_loss(options, curves, palette):
     out = Figure(options.kind, options.title or "Loss of the training", [panel] if curves else [])
     out.legend = [(kind, index, text, -1) for kind, index, text, _ in legend_of(out.panels, colors, {})]  # lines have no markers
     out.caption = "Mean loss of each step's batch in the training, before its update."
+    damaged = sum(curve.damaged for curve in curves)
+    out.caption += " %d damaged %s not drawn." % (damaged, "row is" if damaged == 1 else "rows are") if damaged else ""
     out.caption += " Each point is the mean of up to %d steps." % widest if widest > 1 else ""
     out.caption += "" if curves else " The run has trained nothing, so nothing is drawn."
     return out
