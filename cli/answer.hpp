@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 
@@ -37,5 +38,9 @@ void answer_error(quench_status code, const std::string& message);
 
 // Prints what is missing of the document to results(). main calls it last.
 void end_answer(int exit_code);
+
+// {"where", "what", "got", "wanted"} of one line; null for what the message does not say. `what` is
+// all of it but the place.
+nlohmann::json error_parts(std::string_view line);
 
 }  // namespace quench

@@ -10,11 +10,11 @@
 
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/storage.hpp"
 #include "core/hub/fetch/download_ledger.hpp"
 #include "core/hub/fetch/hub_revisions.hpp"
 #include "core/hub/fetch/revision_window.hpp"
 #include "run/run_status.hpp"
-#include "run/storage_needs.hpp"
 
 namespace quench {
 

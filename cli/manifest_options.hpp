@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "run/grid/run_knowledge.hpp"
+#include "run/grid/grid.hpp"
 #include "run/grid/shares.hpp"
 #include "run/manifest/manifest.hpp"
 #include "run/row_folders.hpp"

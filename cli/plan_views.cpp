@@ -1,20 +1,20 @@
-#include "cli/plan_shares.hpp"
+#include "cli/plan_views.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <numeric>
+#include <nlohmann/json.hpp>
+#include <string>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
-#include "cli/duration.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 
 namespace quench {
 
 namespace {
-
-constexpr size_t kShownNames = 4;
 
 // What one share has.
 struct Sum {
@@ -22,6 +22,7 @@ struct Sum {
   uint64_t cells = 0;
   uint64_t to_do = 0;
   uint64_t cost = 0;
+  double part = 0;     // of all costs
   double seconds = 0;  // of what is to do here
   bool trains = false;
 };
@@ -29,12 +30,13 @@ struct Sum {
 std::vector<Sum> sums_of(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
                          const PlanCost& cost) {
   std::vector<Sum> out(shares.count);
-  const auto share_of = share_of_weights(shares);
+  uint64_t total = 0;
   for (size_t i = 0; i < shares.units.size(); ++i) {
     const ShareUnit& unit = shares.units[i];
     Sum& sum = out[shares.share_of[i]];
     sum.cells += unit.cells;
     sum.cost += unit.cost;
+    total += unit.cost;
     sum.trains = sum.trains || unit.trained;
     for (const auto& [at, row] : unit.weights) {
       const Experiment& experiment = run.experiments[at];
@@ -43,6 +45,7 @@ std::vector<Sum> sums_of(const LoadedRun& run, const Shares& shares, const std::
           weights_name(experiment, experiment.weights[row]));
     }
   }
+  const auto share_of = share_of_weights(shares);
   for (size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].state == CellState::kToDo) {
       Sum& sum = out[share_of.at({cells[i].job, cells[i].weights})];
@@ -50,17 +53,14 @@ std::vector<Sum> sums_of(const LoadedRun& run, const Shares& shares, const std::
       sum.seconds += cost.cells[i].seconds;
     }
   }
+  for (Sum& sum : out) {
+    sum.part = total == 0 ? 0 : static_cast<double>(sum.cost) / static_cast<double>(total);
+  }
   return out;
 }
 
-double part(const Sum& sum, const std::vector<Sum>& all) {
-  const uint64_t total =
-      std::accumulate(all.begin(), all.end(), uint64_t{0},
-                      [](uint64_t before, const Sum& each) { return before + each.cost; });
-  return total == 0 ? 0 : static_cast<double>(sum.cost) / static_cast<double>(total);
-}
-
 std::string shown(const std::vector<std::string>& names) {
+  constexpr size_t kShownNames = 4;
   if (names.size() <= kShownNames) {
     return fmt::format("{}", fmt::join(names, ", "));
   }
@@ -68,19 +68,35 @@ std::string shown(const std::vector<std::string>& names) {
                      names.back());
 }
 
+// "98.8 GB", "2.1 GB".
+std::string gigabytes(uint64_t bytes) {
+  const double value = static_cast<double>(bytes) / 1e9;
+  return fmt::format(fmt::runtime(value < 10 ? "{:.1f} GB" : "{:.0f} GB"), value);
+}
+
 }  // namespace
 
-void print_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
-                  const PlanCost& cost) {
-  const std::vector<Sum> sums = sums_of(run, shares, cells, cost);
+void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
+                 const PlanCost& cost, bool as_json) {
+  nlohmann::json list = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows = {
       {"share", "sets of weights", "cells", "to do here", "cost", "time here", "weights"}};
-  for (size_t i = 0; i < sums.size(); ++i) {
-    const Sum& sum = sums[i];
-    rows.push_back({fmt::format("{}/{}", i + 1, shares.count), std::to_string(sum.weights.size()),
-                    std::to_string(sum.cells), std::to_string(sum.to_do),
-                    fmt::format("{:.1f} %", 100 * part(sum, sums)), duration_text(sum.seconds),
-                    shown(sum.weights)});
+  for (const Sum& sum : sums_of(run, shares, cells, cost)) {
+    const std::string share = fmt::format("{}/{}", rows.size(), shares.count);
+    list.push_back({{"share", share},
+                    {"weights", sum.weights},
+                    {"cells", sum.cells},
+                    {"to_do", sum.to_do},
+                    {"cost", sum.part},
+                    {"seconds", sum.seconds},
+                    {"trains", sum.trains}});
+    rows.push_back({share, std::to_string(sum.weights.size()), std::to_string(sum.cells),
+                    std::to_string(sum.to_do), fmt::format("{:.1f} %", 100 * sum.part),
+                    duration_text(sum.seconds), shown(sum.weights)});
+  }
+  if (as_json) {
+    answer({{"name", run.manifest.name}, {"split", shares.id}, {"shares", list}});
+    return;
   }
   fmt::print(results(), "{}", aligned_table(rows));
   fmt::print(results(), "{}: split {}; a machine that prints another one splits otherwise\n",
@@ -98,20 +114,64 @@ void print_shares(const LoadedRun& run, const Shares& shares, const std::vector<
   }
 }
 
-void answer_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
-                   const PlanCost& cost) {
-  const std::vector<Sum> sums = sums_of(run, shares, cells, cost);
+void show_jobs(const LoadedRun& run, int64_t only, bool as_json) {
   nlohmann::json list = nlohmann::json::array();
-  for (size_t i = 0; i < sums.size(); ++i) {
-    list.push_back({{"share", fmt::format("{}/{}", i + 1, shares.count)},
-                    {"weights", sums[i].weights},
-                    {"cells", sums[i].cells},
-                    {"to_do", sums[i].to_do},
-                    {"cost", part(sums[i], sums)},
-                    {"seconds", sums[i].seconds},
-                    {"trains", sums[i].trains}});
+  std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
+  const auto add = [&](size_t number, const std::vector<Experiment>& experiments,
+                       const nlohmann::json& point) {
+    const size_t cells = cells_of(experiments).size();
+    list.push_back({{"job", number}, {"cells", cells}, {"point", point}});
+    rows.push_back({std::to_string(number), std::to_string(cells),
+                    point.is_null() ? "the manifest as it is" : point.dump()});
+  };
+  const std::vector<StudyJob>& study = run.manifest.study_jobs;
+  for (const Experiment& each : study.empty() ? run.experiments : std::vector<Experiment>()) {
+    add(each.job, {each}, each.point);
   }
-  answer({{"name", run.manifest.name}, {"split", shares.id}, {"shares", list}});
+  for (size_t job = 0; job < study.size(); ++job) {
+    const auto number = static_cast<int64_t>(job);
+    if (only < 0) {
+      std::vector<Experiment> one = run.experiments;
+      keep_job(run.manifest, one, number);
+      add(job, one, study[job].point);
+    } else if (only == number) {
+      add(job, run.experiments, study[job].point);
+    }
+  }
+  if (as_json) {
+    answer({{"name", run.manifest.name}, {"jobs", list}});
+  } else {
+    fmt::print(results(), "{}", aligned_table(rows, {kWhole, kWhole, {8, 0}}, output_columns()));
+  }
+}
+
+void show_shape_costs(const ShapeCosts& costs, bool as_json) {
+  if (as_json) {
+    answer({{"revisions", costs.revisions},
+            {"download_bytes", costs.download_bytes},
+            {"memory_bytes", costs.memory_bytes},
+            {"flops", costs.flops},
+            {"uncounted", costs.uncounted}});
+    return;
+  }
+  // Rates that are to be expected of a device, for forwards in bfloat16.
+  constexpr std::pair<const char*, double> kFlopsPerSecond[] = {
+      {"an H100", 4e14}, {"an A100", 1.25e14}, {"32 cores", 1e12}};
+  std::vector<std::string> hours;
+  for (const auto& [device, rate] : kFlopsPerSecond) {
+    const double value = costs.flops / rate / 3600;
+    hours.push_back(
+        fmt::format(fmt::runtime(value < 10 ? "{:.1f} h on {}" : "{:.0f} h on {}"), value, device));
+  }
+  fmt::print(
+      results(),
+      "Downloads: {} revisions, {} by their shapes, and the texts.\n"
+      "Memory: about {}.\n"
+      "Time: {:.0f} PFLOP{}: {}.\n",
+      costs.revisions, gigabytes(costs.download_bytes), gigabytes(costs.memory_bytes),
+      costs.flops / 1e15,
+      costs.uncounted.empty() ? "" : fmt::format(" without {}", fmt::join(costs.uncounted, ", ")),
+      fmt::join(hours, ", "));
 }
 
 }  // namespace quench

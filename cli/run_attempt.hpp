@@ -16,7 +16,6 @@
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
 #include "run/grid/expected_run.hpp"
-#include "run/grid/run_eta.hpp"
 #include "run/runner.hpp"
 
 namespace quench {

@@ -12,8 +12,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/progress_line.hpp"
 #include "cli/table_reader.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
 #include "core/store/derived.hpp"

@@ -15,7 +15,7 @@
 #include "core/pass/evaluate.hpp"
 #include "core/pass/score.hpp"
 #include "core/pass/stored_size.hpp"
-#include "run/measured_cell.hpp"
+#include "run/cell_history.hpp"
 #include "run/run_state.hpp"
 
 namespace quench {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/store/metric_text.hpp"
-#include "run/grid/run_knowledge.hpp"
+#include "run/grid/grid.hpp"
 
 namespace quench {
 

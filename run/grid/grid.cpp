@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/difference.hpp"
 #include "quench/abi/kind/metric.h"
 
@@ -394,5 +395,18 @@ std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities&
   }
   return cells;
 }
+
+RunKnowledge::RunKnowledge(Catalog& catalog, const HubEnvironment& hub,
+                           const std::filesystem::path& home, const std::filesystem::path& run,
+                           bool fresh)
+    : folder(std::filesystem::absolute(run).lexically_normal().string()),
+      store(home,
+            [](const std::string& line) {
+              HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+            }),
+      fingerprints(home, fresh),
+      records(read_run(run)),
+      finished(records, store),
+      identities(catalog, fingerprints, hub) {}
 
 }  // namespace quench
