@@ -30,7 +30,7 @@ struct End {
   char exception[600] = {};        // what() of the uncaught exception
   std::array<struct sigaction, kSignals.size()> before{};
 };
-End end;
+End watched;
 
 const char* signal_text(int signal) {
   const char* name = sigabbrev_np(signal);  // a constant of libc
@@ -39,8 +39,9 @@ const char* signal_text(int signal) {
 
 // Prints the line once. Returns false in a forked child and for a second thread.
 bool report(const SignalText& cause, bool with_note) noexcept {
-  pid_t nobody = 0;
-  if (::getpid() != end.process || !end.reporter.compare_exchange_strong(nobody, ::gettid())) {
+  pid_t none = 0;
+  if (::getpid() != watched.process ||
+      !watched.reporter.compare_exchange_strong(none, ::gettid())) {
     return false;
   }
   SignalText text;
@@ -60,21 +61,21 @@ bool report(const SignalText& cause, bool with_note) noexcept {
 void on_fatal_signal(int number, siginfo_t* info, void*) {
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] == number) {
-      ::sigaction(number, &end.before[i], nullptr);
+      ::sigaction(number, &watched.before[i], nullptr);
     }
   }
   const bool sent = info->si_code <= 0;  // by kill, raise or abort, so it does not come again
   const bool from_outside = info->si_code == SI_USER && info->si_pid != ::getpid();
   SignalText cause;
   cause << "SIG" << signal_text(number);
-  if (number == SIGABRT && end.exception[0] != '\0') {
-    cause << " after an exception that nobody caught: " << end.exception;
+  if (number == SIGABRT && watched.exception[0] != '\0') {
+    cause << " after an exception that nobody caught: " << watched.exception;
   }
   if (from_outside) {
     cause << ", which process " << int64_t{info->si_pid} << " sent";
   }
-  if (end.stage == Stage::kAtWork && !report(cause, !from_outside) && end.reporter != ::gettid() &&
-      ::getpid() == end.process) {
+  if (watched.stage == Stage::kAtWork && !report(cause, !from_outside) &&
+      watched.reporter != ::gettid() && ::getpid() == watched.process) {
     for (;;) {
       ::pause();  // the first thread ends the process
     }
@@ -90,10 +91,10 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
       std::rethrow_exception(std::current_exception());
     }
   } catch (const std::exception& thrown) {
-    const std::string what = printable(thrown.what(), sizeof end.exception - 20);
-    std::memcpy(end.exception, what.c_str(), what.size() + 1);
+    const std::string what = printable(thrown.what(), sizeof watched.exception - 20);
+    std::memcpy(watched.exception, what.c_str(), what.size() + 1);
   } catch (...) {
-    std::strcpy(end.exception, "not a std::exception");
+    std::strcpy(watched.exception, "not a std::exception");
   }
   std::abort();
 }
@@ -103,23 +104,23 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
 void watch_process_end(int code) {
   static const AlternateStack stack;
   watch_calls_of_this_thread();
-  end.process = ::getpid();
-  end.code = code;
-  end.stage = Stage::kAtWork;
+  watched.process = ::getpid();
+  watched.code = code;
+  watched.stage = Stage::kAtWork;
   struct sigaction action {};
   action.sa_sigaction = on_fatal_signal;
   action.sa_flags = SA_SIGINFO | SA_ONSTACK;
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < kSignals.size(); ++i) {
-    ::sigaction(kSignals[i], &action, &end.before[i]);
+    ::sigaction(kSignals[i], &action, &watched.before[i]);
   }
   std::set_terminate(on_terminate);
 }
 
 void expect_process_end(int code) noexcept {
-  end.code = code;
-  if (end.stage == Stage::kAtWork) {
-    end.stage = Stage::kDone;
+  watched.code = code;
+  if (watched.stage == Stage::kAtWork) {
+    watched.stage = Stage::kDone;
   }
 }
 
@@ -130,15 +131,15 @@ void end_process(int code) noexcept {
 }
 
 std::optional<int> code_of_end(const char* function, int code) noexcept {
-  if (end.stage == Stage::kNotWatched || ::getpid() != end.process) {
+  if (watched.stage == Stage::kNotWatched || ::getpid() != watched.process) {
     return std::nullopt;
   }
-  if (end.stage == Stage::kAtWork) {
+  if (watched.stage == Stage::kAtWork) {
     SignalText cause;
     cause << function << "(" << int64_t{code} << ")";
     report(cause, true);
   }
-  return end.code;
+  return watched.code;
 }
 
 void say_what_is_waited_for() noexcept {
