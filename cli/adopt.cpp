@@ -100,8 +100,9 @@ Builds builds_of_last_attempt(const LoadedRun& run) {
   return out;
 }
 
-// Builds that are tried together. One plugin was perhaps rebuilt more than once: each of its builds
-// that a record or the last attempt names is tried alone. Of several, those of the last attempt.
+// Builds that are tried together. A single plugin may have been rebuilt more than once: each of its
+// builds that a record or the last attempt names is tried alone. For several plugins, the builds of
+// the last attempt are tried.
 std::vector<Builds> sets_to_try(const LoadedRun& run, const RunKnowledge& knowledge,
                                 const Catalog& catalog, const std::vector<std::string>& ids) {
   Builds last = builds_of_last_attempt(run);

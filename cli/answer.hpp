@@ -18,7 +18,7 @@ inline constexpr int kAnswerSchema = 1;
 // --json was given: from here on there is an answer. Until the verb is known it is null.
 void begin_answer();
 void name_answer(const std::string& verb);  // "plan", "plugins list"
-// --help was given, too, and its text is all that is printed.
+// --help was given, too: only its text is printed.
 void drop_answer();
 
 // The verb's result, the document's `data`.

@@ -33,7 +33,8 @@ class FetchedWeights final : public WeightsSupply {
 
  private:
   void fetch_in_background(size_t revision);
-  // Waits for the fetch in the background. Its failure is met again by who needs the revision.
+  // Waits for the fetch in the background. The step that needs the revision meets the failure
+  // again.
   void wait();
 
   StorageNeeds needs_;

@@ -16,7 +16,6 @@
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
-#include "run/check_text.hpp"
 #include "run/grid/expected_run.hpp"
 #include "run/grid/peak_memory.hpp"
 #include "run/grid/training_cost.hpp"

@@ -15,7 +15,6 @@
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
-#include "cli/table_reader.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/store/derived.hpp"

@@ -24,8 +24,8 @@ struct StorageNeeds {
   // Specs of revisions, "hf://org/name@step600"; the indices of `steps` are theirs.
   std::vector<std::string> revisions;
   // In the order of the run: job of the experiment and index of the weights, and what is read: the
-  // checkpoint, or all members of an average; of what a metric of the whole trajectory asks for,
-  // its branch. Empty where every cell is done and every folder written.
+  // checkpoint, or all members of an average, or the branch for a metric of the whole trajectory.
+  // Empty where every cell is done and every folder written.
   std::vector<std::pair<size_t, size_t>> at;
   std::vector<std::set<size_t>> steps;
 };

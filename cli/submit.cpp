@@ -15,7 +15,6 @@
 #include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
 #include "run/check_experiment.hpp"
-#include "run/check_text.hpp"
 #include "run/grid/expected_run.hpp"
 
 namespace quench {

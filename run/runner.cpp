@@ -15,7 +15,6 @@
 #include "core/plugin/services/host_services.hpp"
 #include "run/cell_history.hpp"
 #include "run/check_experiment.hpp"
-#include "run/check_text.hpp"
 #include "run/run_state.hpp"
 #include "run/train_job.hpp"
 #include "run/weights_run.hpp"
@@ -51,33 +50,15 @@ void RunState::throw_if_final(const Error& error) const {
 
 namespace {
 
-// Waits while other processes are at all that is left, and says so once.
-class OtherProcessesWait {
- public:
-  explicit OtherProcessesWait(const RunState& run) : run_(run) {}
-
-  // `open`: sets of weights that others are at. Throws Error(CANCELLED) after a stop request.
-  void wait(size_t open) {
-    if (open != said_) {
-      said_ = open;
-      run_.say(fmt::format("waiting for {} {} that other processes are at", open,
-                           open == 1 ? "set of weights" : "sets of weights"));
+// Half a second. Throws Error(CANCELLED) after a stop request.
+void wait_for_others() {
+  for (int i = 0; i < 5; ++i) {
+    if (HostServices::instance().cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
     }
-    for (int i = 0; i < kParts; ++i) {
-      if (HostServices::instance().cancel_flag()) {
-        fail(QUENCH_CANCELLED, "stopped on request");
-      }
-      std::this_thread::sleep_for(kPart);
-    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-
- private:
-  static constexpr int kParts = 5;
-  static constexpr std::chrono::milliseconds kPart{100};
-
-  const RunState& run_;
-  size_t said_ = 0;
-};
+}
 
 // Quantizers that calibrate for cells that may be computed.
 WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
@@ -230,7 +211,7 @@ bool run_job(RunState& run, Job& job) {
 
 // Until every set of weights is done, here or by another process.
 void run_jobs(RunState& run, std::deque<Job>& jobs) {
-  for (OtherProcessesWait others(run);;) {
+  for (size_t waited_for = 0;;) {
     bool moved = false;
     size_t open = 0;
     for (Job& job : jobs) {
@@ -240,8 +221,13 @@ void run_jobs(RunState& run, std::deque<Job>& jobs) {
     if (open == 0) {
       return;
     }
+    if (!moved && open != waited_for) {
+      waited_for = open;
+      run.say(fmt::format("waiting for {} {} that other processes are at", open,
+                          open == 1 ? "set of weights" : "sets of weights"));
+    }
     if (!moved) {
-      others.wait(open);
+      wait_for_others();
     }
     run.history.renew({});
   }

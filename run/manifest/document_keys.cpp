@@ -2,7 +2,6 @@
 
 #include "core/base/config/amount.hpp"
 #include "run/manifest/cluster_keys.hpp"
-#include "run/manifest/manifest_data.hpp"
 #include "run/manifest/manifest_items.hpp"
 #include "run/manifest/requirements.hpp"
 #include "run/manifest/sweep.hpp"

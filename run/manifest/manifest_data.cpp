@@ -1,5 +1,4 @@
-#include "run/manifest/manifest_data.hpp"
-
+#include "run/manifest/document_keys.hpp"
 #include "run/manifest/fields.hpp"
 #include "run/manifest/manifest_schema.hpp"
 
