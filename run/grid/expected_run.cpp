@@ -135,8 +135,8 @@ ExpectedWork expected_cells(const std::vector<Experiment>& experiments,
   for (size_t i = 0; i < cells.size(); ++i) {
     const bool computed = cells[i].state == CellState::kToDo;
     // Of cells about which nothing is known each counts the same.
-    const double seconds = cost.cells[i].seconds;
-    out.pieces.push_back(!computed ? 0 : out.guess && seconds <= 0 ? 1 : seconds);
+    const double expected = cost.cells[i].seconds;
+    out.pieces.push_back(!computed ? 0 : out.guess && expected <= 0 ? 1 : expected);
   }
   return out;
 }
