@@ -100,8 +100,9 @@ Builds builds_of_last_attempt(const LoadedRun& run) {
   return out;
 }
 
-// Builds that are tried together. One plugin was perhaps rebuilt more than once: each of its builds
-// that a record or the last attempt names is tried alone. Of several, those of the last attempt.
+// Builds that are tried together. A single plugin may have been rebuilt more than once: each of its
+// builds that a record or the last attempt names is tried alone. For several plugins, the builds of
+// the last attempt are tried.
 std::vector<Builds> sets_to_try(const LoadedRun& run, const RunKnowledge& knowledge,
                                 const Catalog& catalog, const std::vector<std::string>& ids) {
   Builds last = builds_of_last_attempt(run);
@@ -127,29 +128,12 @@ std::vector<Builds> sets_to_try(const LoadedRun& run, const RunKnowledge& knowle
   return out;
 }
 
-std::vector<CellState> states_of(const LoadedRun& run, RunKnowledge& knowledge) {
-  std::vector<CellState> out;
-  for (const Cell& cell : survey(run.experiments, knowledge.identities, knowledge.finished, {})) {
-    out.push_back(cell.state);
-  }
-  return out;
+std::vector<Cell> surveyed(const LoadedRun& run, RunKnowledge& knowledge) {
+  return survey(run.experiments, knowledge.identities, knowledge.finished, {});
 }
 
-bool has_values(CellState state) {
-  return state == CellState::kDone || state == CellState::kReused;
-}
-
-// Cells that have values only if what is assumed holds.
-std::vector<Cell> regained(const LoadedRun& run, RunKnowledge& knowledge,
-                           const std::vector<CellState>& before) {
-  std::vector<Cell> out;
-  std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished, {});
-  for (size_t i = 0; i < cells.size(); ++i) {
-    if (has_values(cells[i].state) && !has_values(before[i])) {
-      out.push_back(std::move(cells[i]));
-    }
-  }
-  return out;
+bool has_values(const Cell& cell) {
+  return cell.state == CellState::kDone || cell.state == CellState::kReused;
 }
 
 // Reduces the experiment to one set of weights and one quantizer.
@@ -257,50 +241,56 @@ struct Rebuilt {
   std::vector<Cell> cells;
 };
 
-std::vector<Equivalence> pairs_of(const std::vector<Rebuilt>& rebuilt) {
-  std::vector<Equivalence> out;
-  for (const Rebuilt& each : rebuilt) {
-    out.push_back(each.pair);
-  }
-  return out;
-}
-
 // Those of `builds` without which cells would be to do, with these cells. Leaves all of them
 // assumed, or none.
-std::vector<Rebuilt> assume(const Builds& builds, const std::vector<CellState>& before,
+std::vector<Rebuilt> assume(const Builds& builds, const std::vector<Cell>& before,
                             const AdoptOptions& options, Context& context) {
-  std::vector<Rebuilt> out;
+  std::vector<Equivalence> pairs;
   for (const Build& build : builds) {
     const json present =
         context.equivalences().canonical_code(context.catalog().require(build.kind, build.id).code);
-    out.push_back({{build.kind, build.id, build.code, present, options.reason, nullptr}, {}});
+    pairs.push_back({build.kind, build.id, build.code, present, options.reason, nullptr});
   }
-  const auto cells_if = [&](const std::vector<Equivalence>& pairs) {
-    context.assume(pairs);
+  // The cells that have values only if this holds.
+  const auto regained_by = [&](const std::vector<Equivalence>& assumed) {
+    context.assume(assumed);
     const LoadedRun run = load_run(options.manifest, context);
     RunKnowledge knowledge = knowledge_of(run, context);
-    return regained(run, knowledge, before);
-  };
-  const std::vector<Cell> all = cells_if(pairs_of(out));
-  for (Rebuilt& each : out) {
-    std::set<std::string> kept;
-    if (out.size() > 1) {
-      std::vector<Equivalence> others = pairs_of(out);
-      others.erase(others.begin() + (&each - out.data()));
-      for (const Cell& cell : cells_if(others)) {
-        kept.insert(cell.key);
+    std::vector<Cell> out;
+    std::vector<Cell> cells = surveyed(run, knowledge);
+    for (size_t i = 0; i < cells.size(); ++i) {
+      if (has_values(cells[i]) && !has_values(before[i])) {
+        out.push_back(std::move(cells[i]));
       }
     }
+    return out;
+  };
+  const std::vector<Cell> all = regained_by(pairs);
+  std::vector<Rebuilt> out;
+  std::vector<Equivalence> kept;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    std::set<std::string> without;
+    if (pairs.size() > 1) {
+      std::vector<Equivalence> others = pairs;
+      others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+      for (const Cell& cell : regained_by(others)) {
+        without.insert(cell.key);
+      }
+    }
+    Rebuilt one{pairs[i], {}};
     // Draws beyond the first are not computed again.
-    std::copy_if(all.begin(), all.end(), std::back_inserter(each.cells), [&](const Cell& cell) {
-      return cell.variant.draw == 0 && cell.variant.jitter == 0 && !kept.contains(cell.key);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(one.cells), [&](const Cell& cell) {
+      return cell.variant.draw == 0 && cell.variant.jitter == 0 && !without.contains(cell.key);
     });
+    if (!one.cells.empty()) {
+      kept.push_back(one.pair);
+      out.push_back(std::move(one));
+    }
   }
-  std::erase_if(out, [](const Rebuilt& each) { return each.cells.empty(); });
   if (out.empty()) {
     context.forget_assumed();
   } else {
-    context.assume(pairs_of(out));
+    context.assume(kept);
   }
   return out;
 }
@@ -344,37 +334,35 @@ std::string text_of(const json& code) {
 }
 
 void print(const std::vector<Rebuilt>& rebuilt, size_t cells, bool as_json) {
-  if (as_json) {
-    json adopted = json::array();
-    for (const Rebuilt& each : rebuilt) {
-      adopted.push_back({{"kind", each.pair.kind},
-                         {"plugin", each.pair.id},
-                         {"build", each.pair.new_code},
-                         {"counts_as", each.pair.old_code},
-                         {"evidence", each.pair.evidence}});
-    }
-    answer({{"adopted", adopted}, {"cells", cells}});
-    return;
-  }
+  json adopted = json::array();
   for (const Rebuilt& each : rebuilt) {
-    fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n",
-               each.pair.kind, each.pair.id, text_of(each.pair.new_code),
-               text_of(each.pair.old_code), each.cells.size());
+    const Equivalence& pair = each.pair;
+    adopted.push_back({{"kind", pair.kind},
+                       {"plugin", pair.id},
+                       {"build", pair.new_code},
+                       {"counts_as", pair.old_code},
+                       {"evidence", pair.evidence}});
+    if (!as_json) {
+      fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n",
+                 pair.kind, pair.id, text_of(pair.new_code), text_of(pair.old_code),
+                 each.cells.size());
+    }
   }
+  answer({{"adopted", adopted}, {"cells", cells}});
 }
 
 int adopt(const AdoptOptions& options, Context& context) {
   context.apply_threads();
-  std::vector<CellState> states;
+  std::vector<Cell> before;
   std::vector<Builds> sets;
   {
     const LoadedRun run = load_run(options.manifest, context);
     RunKnowledge knowledge = knowledge_of(run, context);
-    states = states_of(run, knowledge);
+    before = surveyed(run, knowledge);
     sets = sets_to_try(run, knowledge, context.catalog(), options.plugins);
   }
   for (const Builds& builds : sets) {
-    std::vector<Rebuilt> rebuilt = assume(builds, states, options, context);
+    std::vector<Rebuilt> rebuilt = assume(builds, before, options, context);
     if (rebuilt.empty()) {
       continue;
     }

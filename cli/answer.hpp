@@ -5,6 +5,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 
 #include "core/error.hpp"
 
@@ -17,7 +18,7 @@ inline constexpr int kAnswerSchema = 1;
 // --json was given: from here on there is an answer. Until the verb is known it is null.
 void begin_answer();
 void name_answer(const std::string& verb);  // "plan", "plugins list"
-// --help was given, too, and its text is all that is printed.
+// --help was given, too: only its text is printed.
 void drop_answer();
 
 // The verb's result, the document's `data`.
@@ -37,5 +38,9 @@ void answer_error(quench_status code, const std::string& message);
 
 // Prints what is missing of the document to results(). main calls it last.
 void end_answer(int exit_code);
+
+// {"where", "what", "got", "wanted"} of one line; null for what the message does not say. `what` is
+// all of it but the place.
+nlohmann::json error_parts(std::string_view line);
 
 }  // namespace quench

@@ -3,7 +3,6 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/hub_commits.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/inputs/averaging/keep_average.hpp"

@@ -12,7 +12,9 @@
 #include "cli/command_line.hpp"
 #include "cli/log_levels.hpp"
 #include "core/error.hpp"
+#include "core/hub/claim.hpp"
 #include "core/hub/environment.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/plugin/catalog/search_path.hpp"
 #include "core/plugin/worker/served_plugins.hpp"
@@ -137,6 +139,11 @@ void add_doctor(Verb& verb, Context& context);
 void add_schema(Verb& verb, Context& context);
 void add_clean(Verb& verb, Context& context);
 void add_completion(Verb& verb, Context& context);
+
+// What a command claims in the hub's cache while it reads checkpoints, so that no run that evicts
+// takes their weights away: the commits of hubs that these are, as far as the cache knows them.
+HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
+                              const Context& context);
 
 // Options of several subcommands.
 void add_plugin_options(Verb& verb, Context& context);

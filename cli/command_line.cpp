@@ -62,38 +62,16 @@ Option Option::show_default() {
 }
 
 template <typename T>
-Option Verb::declare(const std::string& names, T& to, const std::string& help) {
+Option Verb::option(const std::string& names, T& to, const std::string& help) {
   return Option(app_->add_option(names, to, help));
 }
-
-Option Verb::option(const std::string& names, std::string& to, const std::string& help) {
-  return declare(names, to, help);
-}
-
-Option Verb::option(const std::string& names, std::vector<std::string>& to,
-                    const std::string& help) {
-  return declare(names, to, help);
-}
-
-Option Verb::option(const std::string& names, int& to, const std::string& help) {
-  return declare(names, to, help);
-}
-
-Option Verb::option(const std::string& names, int64_t& to, const std::string& help) {
-  return declare(names, to, help);
-}
-
-Option Verb::option(const std::string& names, unsigned& to, const std::string& help) {
-  return declare(names, to, help);
-}
-
-Option Verb::option(const std::string& names, uint64_t& to, const std::string& help) {
-  return declare(names, to, help);
-}
-
-Option Verb::option(const std::string& names, double& to, const std::string& help) {
-  return declare(names, to, help);
-}
+template Option Verb::option(const std::string&, std::string&, const std::string&);
+template Option Verb::option(const std::string&, std::vector<std::string>&, const std::string&);
+template Option Verb::option(const std::string&, int&, const std::string&);
+template Option Verb::option(const std::string&, int64_t&, const std::string&);
+template Option Verb::option(const std::string&, unsigned&, const std::string&);
+template Option Verb::option(const std::string&, uint64_t&, const std::string&);
+template Option Verb::option(const std::string&, double&, const std::string&);
 
 Option Verb::flag(const std::string& name, bool& to, const std::string& help) {
   return Option(app_->add_flag(name, to, help));
@@ -171,6 +149,11 @@ std::vector<std::string> flags_of(const CLI::App& verb) {
   return out;
 }
 
+std::string heading(std::string title) {
+  std::transform(title.begin(), title.end(), title.begin(), ::toupper);
+  return title;
+}
+
 // A line that roff does not take for a request, with its backslashes and dashes.
 std::string roff(const std::string& text) {
   std::string out;
@@ -212,9 +195,7 @@ std::string CommandLine::man_page() const {
   for (const CLI::App* verb : verbs_of(*app_)) {
     if (verb->get_group() != group) {
       group = verb->get_group();
-      std::string title = group;
-      std::transform(title.begin(), title.end(), title.begin(), ::toupper);
-      out += fmt::format(".SH {}\n", roff(title));
+      out += fmt::format(".SH {}\n", roff(heading(group)));
     }
     out += fmt::format(".SS quench {}\n{}\n{}", roff(verb->get_name()),
                        roff(verb->get_description()), man_options(*verb));
@@ -223,9 +204,7 @@ std::string CommandLine::man_page() const {
     }
   }
   for (const auto& [title, body] : sections_) {
-    std::string heading = title;
-    std::transform(heading.begin(), heading.end(), heading.begin(), ::toupper);
-    out += fmt::format(".SH {}\n.nf\n{}\n.fi\n", roff(heading), roff(body));
+    out += fmt::format(".SH {}\n.nf\n{}\n.fi\n", roff(heading(title)), roff(body));
   }
   return out;
 }
@@ -316,7 +295,7 @@ std::string unknown_verb_message(const CLI::App& app, int argc, const char* cons
     return "";
   }
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* command : verbs_of(app)) {
     if (command->get_name() == argv[1]) {
       return "";
     }

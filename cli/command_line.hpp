@@ -54,13 +54,8 @@ class Verb {
  public:
   // The variables must live until the work has ended. `names` is "--csv", "-o,--out", or a word
   // without dashes for an argument by its place.
-  Option option(const std::string& names, std::string& to, const std::string& help);
-  Option option(const std::string& names, std::vector<std::string>& to, const std::string& help);
-  Option option(const std::string& names, int& to, const std::string& help);
-  Option option(const std::string& names, int64_t& to, const std::string& help);
-  Option option(const std::string& names, unsigned& to, const std::string& help);
-  Option option(const std::string& names, uint64_t& to, const std::string& help);
-  Option option(const std::string& names, double& to, const std::string& help);
+  template <typename T>  // a text, texts, or a number
+  Option option(const std::string& names, T& to, const std::string& help);
   Option flag(const std::string& name, bool& to, const std::string& help);
   // At most one of them may be given.
   void exclusive(const std::vector<Option>& options);
@@ -76,8 +71,6 @@ class Verb {
  private:
   friend class CommandLine;
   Verb(CLI::App* app, std::function<int()>* chosen) : app_(app), chosen_(chosen) {}
-  template <typename T>
-  Option declare(const std::string& names, T& to, const std::string& help);
 
   CLI::App* app_;
   std::function<int()>* chosen_;  // the command line's

@@ -1,9 +1,13 @@
 #include <algorithm>
 #include <thread>
+#include <vector>
 
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/base/process/shell_word.hpp"
+#include "core/error.hpp"
+#include "core/hub/cached_repository.hpp"
+#include "core/hub/resolve.hpp"
 #include "core/plugin/services/host_services.hpp"
 
 namespace quench {
@@ -97,6 +101,26 @@ LogLevels Context::log_levels(bool prints_json) const {
                     : quiet || prints_json ? QUENCH_LOG_WARNING
                                            : QUENCH_LOG_INFO;
   return as_usage([&] { return LogLevels::parse(log_level, usual); });
+}
+
+HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
+                              const Context& context) {
+  HubClaim::Commits out;
+  for (const CheckpointCell& cell : checkpoints) {
+    if (!is_hub_spec(cell.location)) {
+      continue;
+    }
+    try {
+      const std::string commit =
+          cell.located ? cell.located->commit : known_commit(cell.location, context.hub());
+      const CachedRepository repository(hub_cache_root(context.hub_environment),
+                                        parse_hub_spec(cell.location));
+      out[repository.folder()].insert(commit);
+    } catch (const Error&) {
+      continue;  // reported when it is opened
+    }
+  }
+  return out;
 }
 
 void Context::apply_threads() const {

@@ -11,8 +11,8 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/hub/fetch/hub_access.hpp"
 #include "core/plugin/catalog/show.hpp"
 #include "core/plugin/library/device_part.hpp"

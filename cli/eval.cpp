@@ -5,12 +5,11 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/hub_commits.hpp"
-#include "cli/output_width.hpp"
 #include "cli/progress.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/store/derived.hpp"
 #include "run/manifest/resolve_items.hpp"

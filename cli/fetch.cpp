@@ -3,14 +3,13 @@
 
 #include <chrono>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
-#include "cli/bytes.hpp"
-#include "cli/duration.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
-#include "cli/output_width.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 
 namespace quench {
 

@@ -10,11 +10,11 @@
 
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/storage.hpp"
 #include "core/hub/fetch/download_ledger.hpp"
 #include "core/hub/fetch/hub_revisions.hpp"
 #include "core/hub/fetch/revision_window.hpp"
 #include "run/run_status.hpp"
-#include "run/storage_needs.hpp"
 
 namespace quench {
 
@@ -33,7 +33,8 @@ class FetchedWeights final : public WeightsSupply {
 
  private:
   void fetch_in_background(size_t revision);
-  // Waits for the fetch in the background. Its failure is met again by who needs the revision.
+  // Waits for the fetch in the background. The step that needs the revision meets the failure
+  // again.
   void wait();
 
   StorageNeeds needs_;

@@ -3,7 +3,7 @@
 #include <exception>
 #include <set>
 
-#include "cli/bytes.hpp"
+#include "cli/amounts.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/report_in_python.hpp"
 #include "core/hub/fetch/listing.hpp"

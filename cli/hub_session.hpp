@@ -23,11 +23,11 @@ class HubSession {
   // The experiments of a manifest, its patterns of revisions expanded by the hub's lists. A hub
   // that is not reached is no fault of the manifest: throws what HubApi throws.
   std::vector<Experiment> resolve(const Manifest& manifest);
-  // Opens connections, and writes nothing but what was listed into QUENCH_HOME, for plans. Throws
-  // UsageError with all that does not exist.
+  // Opens connections, and writes only the listings into QUENCH_HOME, for plans. Throws
+  // UsageError that names everything missing.
   FetchPlan plan(const std::vector<FetchRequest>& wanted);
-  // `source`: hf://... or a manifest, changed by `sets`; of that only what `job` needs, unless it
-  // is -1. Otherwise like the above.
+  // `source`: hf://... or a manifest, changed by `sets`; only the part that `job` needs, unless
+  // `job` is -1. Otherwise like the above.
   FetchPlan plan(const std::string& source, const std::vector<std::string>& sets, int64_t job = -1);
   // Throws Error(CANCELLED) with the command that goes on.
   void fetch(const FetchPlan& plan, Progress& progress);

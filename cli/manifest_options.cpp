@@ -86,7 +86,7 @@ void keep_job(const Manifest& manifest, std::vector<Experiment>& experiments, in
 
 namespace {
 
-// What the command line says of storage stands over the manifest, which may say nothing.
+// Options of storage on the command line override the manifest, which may have no such section.
 void set_storage(const ManifestOptions& options, Manifest& manifest) {
   if (options.storage_limit.empty() && options.evict.empty()) {
     return;

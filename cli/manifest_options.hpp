@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
-#include "run/grid/run_knowledge.hpp"
+#include "run/grid/grid.hpp"
 #include "run/grid/shares.hpp"
 #include "run/manifest/manifest.hpp"
 #include "run/row_folders.hpp"
@@ -47,12 +47,12 @@ struct LoadedRun {
   std::optional<Share> share;
   std::string engine;    // that gave the share, or ""
   std::string split_id;  // Shares::id, with a share
-  // Of weights, below the run's folder: all that the manifest asks for, of any share.
+  // Folders of weights below the run's folder: all that the manifest asks for, in every share.
   std::vector<std::string> folders;
 };
 // Reads files of the study in Python (cli/python_verb.hpp).
 ReadStudy study_reader(const Context& context);
-// Who makes experiments of a manifest; by default the cache knows the revisions of hub models.
+// Makes experiments of a manifest; by default the cache knows the revisions of hub models.
 using Resolve = std::function<std::vector<Experiment>(const Manifest&)>;
 // Throws UsageError with all problems.
 LoadedRun load_run(const ManifestOptions& options, Context& context, const Resolve& resolve = {});

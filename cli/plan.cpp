@@ -4,24 +4,20 @@
 #include <algorithm>
 #include <map>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
-#include "cli/bytes.hpp"
-#include "cli/duration.hpp"
 #include "cli/manifest_options.hpp"
-#include "cli/output_width.hpp"
-#include "cli/plan_jobs.hpp"
-#include "cli/plan_shapes.hpp"
-#include "cli/plan_shares.hpp"
+#include "cli/plan_views.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/storage.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
-#include "run/check_text.hpp"
 #include "run/grid/expected_run.hpp"
-#include "run/grid/pass_peaks.hpp"
+#include "run/grid/peak_memory.hpp"
 #include "run/grid/training_cost.hpp"
 
 namespace quench {
@@ -40,21 +36,28 @@ struct PlanOptions {
   uint64_t shares = 0;  // 0: not asked for
 };
 
-void print_table(const std::vector<std::vector<std::string>>& rows,
-                 const std::vector<ColumnFit>& fits) {
+using Rows = std::vector<std::vector<std::string>>;
+
+// What a part of the plan consists of: in the document of --json, or as rows of a table.
+struct Listing {
+  nlohmann::json list = nlohmann::json::array();
+  Rows rows;
+};
+
+void print_table(const Rows& rows, const std::vector<ColumnFit>& fits) {
   fmt::print(results(), "{}", aligned_table(rows, fits, output_columns()));
 }
 
 // Rows of a name, a state, perhaps further columns, and a reason, in a table that gives way at the
 // reasons first. More than kShownCells are summed up by state and reason, unless `all` is set.
 void print_states(const std::vector<std::string>& titles, const std::string& plural,
-                  const std::vector<std::vector<std::string>>& lines, bool all) {
-  std::vector<std::vector<std::string>> rows = {titles};
+                  const Rows& lines, bool all) {
   std::vector<ColumnFit> fits(titles.size(), kWhole);
   fits.back() = {10, 1};
   if (all || lines.size() <= kShownCells) {
-    fits.front() = {12, 0};
+    Rows rows = {titles};
     rows.insert(rows.end(), lines.begin(), lines.end());
+    fits.front() = {12, 0};
     print_table(rows, fits);
     return;
   }
@@ -62,7 +65,7 @@ void print_states(const std::vector<std::string>& titles, const std::string& plu
   for (const std::vector<std::string>& line : lines) {
     ++summed[{line[1], line.back()}];
   }
-  rows = {{plural, "state", "why"}};
+  Rows rows = {{plural, "state", "why"}};
   for (const auto& [what, count] : summed) {
     rows.push_back({std::to_string(count), what.first, what.second});
   }
@@ -109,8 +112,8 @@ nlohmann::json checkpoints_json(const LoadedRun& run) {
   return out;
 }
 
-nlohmann::json training_json(const std::vector<TrainingCost>& training) {
-  nlohmann::json out = nlohmann::json::array();
+Listing training_listing(const std::vector<TrainingCost>& training) {
+  Listing out;
   for (const TrainingCost& cost : training) {
     nlohmann::json segments = nlohmann::json::array();
     for (const SegmentCost& segment : cost.segments) {
@@ -120,31 +123,27 @@ nlohmann::json training_json(const std::vector<TrainingCost>& training) {
                           {"tokens", segment.tokens},
                           {"flops", segment.flops},
                           {"seconds", segment.seconds}});
+      out.rows.push_back({segment.branch.empty() ? "the run" : segment.branch,
+                          fmt::format("{}..{}", segment.from, segment.to),
+                          fmt::format("{:.3g}", static_cast<double>(segment.tokens)),
+                          duration_text(segment.seconds)});
     }
-    out.push_back({{"segments", segments},
-                   {"parameters", cost.parameters},
-                   {"tokens", cost.tokens},
-                   {"flops", cost.flops},
-                   {"seconds", cost.seconds},
-                   {"memory_bytes", cost.memory},
-                   {"basis", basis_text(cost.basis)}});
+    out.list.push_back({{"segments", segments},
+                        {"parameters", cost.parameters},
+                        {"tokens", cost.tokens},
+                        {"flops", cost.flops},
+                        {"seconds", cost.seconds},
+                        {"memory_bytes", cost.memory},
+                        {"basis", basis_text(cost.basis)}});
   }
   return out;
 }
 
-void print_training(const std::vector<TrainingCost>& training) {
-  std::vector<std::vector<std::string>> rows = {{"training", "steps", "tokens", "time"}};
-  for (const TrainingCost& cost : training) {
-    for (const SegmentCost& segment : cost.segments) {
-      rows.push_back({segment.branch.empty() ? "the run" : segment.branch,
-                      fmt::format("{}..{}", segment.from, segment.to),
-                      fmt::format("{:.3g}", static_cast<double>(segment.tokens)),
-                      duration_text(segment.seconds)});
-    }
-  }
-  if (rows.size() == 1) {
+void print_training(const std::vector<TrainingCost>& training, Rows rows) {
+  if (rows.empty()) {
     return;
   }
+  rows.insert(rows.begin(), {"training", "steps", "tokens", "time"});
   print_table(rows, {{8, 0}, kWhole, kWhole, kWhole});
   const TrainingCost& first = training.front();
   print_line("training: {:.3g} parameters, at least {} of memory, {}\n",
@@ -152,8 +151,8 @@ void print_training(const std::vector<TrainingCost>& training) {
              basis_text(first.basis));
 }
 
-// Exports that their format cannot hold; their quantizers are still measured.
-std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun& run) {
+// Exports that their format cannot hold, with the reasons; their quantizers are still measured.
+std::map<std::string, std::string> refused_exports(const LoadedRun& run) {
   std::map<std::string, std::string> out;
   for (const Experiment& experiment : run.experiments) {
     for (const QuantizerCell& cell : experiment.quantizers) {
@@ -162,7 +161,7 @@ std::vector<std::pair<std::string, std::string>> refused_exports(const LoadedRun
       }
     }
   }
-  return {out.begin(), out.end()};
+  return out;
 }
 
 // Whether the memory of its passes is worth loading its plugins for: on a GPU, or if some model
@@ -192,17 +191,10 @@ std::map<std::string, uint64_t> metrics_by_memory(const LoadedRun& run,
   return out;
 }
 
-// A folder of weights that the run writes beside its results.
-struct PlannedFolder {
-  std::string what;
-  std::string path;
-  std::string state;  // "written", "to write", "to replace", "in the way", "not known yet"
-  std::string reason;
-};
-
-PlannedFolder planned_folder(const Experiment& experiment, const RowFolder& row,
-                             Identities& identities) {
-  PlannedFolder out{folder_row_name(experiment, row), row.path.string(), "to write", ""};
+// State and reason of a folder of weights that the run writes beside its results: "written", "to
+// write", "to replace", "in the way", "not known yet".
+std::pair<std::string, std::string> folder_state(const Experiment& experiment, const RowFolder& row,
+                                                 Identities& identities) {
   std::string missing;
   std::optional<nlohmann::json> made_from;
   try {
@@ -211,96 +203,57 @@ PlannedFolder planned_folder(const Experiment& experiment, const RowFolder& row,
     missing = error.what();
   }
   const FolderSurvey there = survey_folder(row.path, made_from ? *made_from : nlohmann::json());
-  if (there.state != FolderState::kAbsent && !made_from) {
-    out.state = "not known yet";
-    out.reason = missing;
-  } else if (there.state == FolderState::kCurrent) {
-    out.state = "written";
-  } else if (there.state != FolderState::kAbsent) {
-    out.state = there.state == FolderState::kForeign ? "in the way" : "to replace";
-    out.reason = there.reason;
+  if (there.state == FolderState::kAbsent) {
+    return {"to write", ""};
   }
-  return out;
+  if (!made_from) {
+    return {"not known yet", missing};
+  }
+  return there.state == FolderState::kCurrent   ? std::pair<std::string, std::string>("written", "")
+         : there.state == FolderState::kForeign ? std::pair("in the way", there.reason)
+                                                : std::pair("to replace", there.reason);
 }
 
-std::vector<PlannedFolder> planned_folders(const LoadedRun& run, Identities& identities) {
+Listing folders_listing(const LoadedRun& run, Identities& identities) {
   const FolderPlaces places = folder_places(run.folder);
   as_usage([&] { check_row_folders(run.experiments, places); });
-  std::vector<PlannedFolder> out;
+  Listing out;
   for (const Experiment& experiment : run.experiments) {
     for (const RowFolder& row : row_folders(experiment, places)) {
-      out.push_back(planned_folder(experiment, row, identities));
+      const auto [state, reason] = folder_state(experiment, row, identities);
+      out.list.push_back({{"what", folder_row_name(experiment, row)},
+                          {"folder", row.path.string()},
+                          {"state", state},
+                          {"reason", reason}});
+      out.rows.push_back({row.path.string(), state, reason});
     }
   }
   return out;
 }
 
-nlohmann::json folders_json(const std::vector<PlannedFolder>& folders) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const PlannedFolder& folder : folders) {
-    out.push_back({{"what", folder.what},
-                   {"folder", folder.path},
-                   {"state", folder.state},
-                   {"reason", folder.reason}});
-  }
-  return out;
-}
-
-void print_folders(const std::vector<PlannedFolder>& folders, bool all) {
-  std::vector<std::vector<std::string>> lines;
-  for (const PlannedFolder& folder : folders) {
-    lines.push_back({folder.path, folder.state, folder.reason});
-  }
-  if (!lines.empty()) {
-    print_states({"folder", "state", "why"}, "folders", lines, all);
-  }
-}
-
-void answer_plan(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
-                 const std::vector<TrainingCost>& training,
-                 const std::vector<PlannedFolder>& folders,
-                 const std::map<std::string, size_t>& counts,
-                 const std::optional<StorageForecast>& storage) {
-  nlohmann::json list = nlohmann::json::array();
+// Fills the list or the rows: there may be many.
+Listing cells_listing(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
+                      bool as_json) {
+  Listing out;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
     const Experiment& experiment = run.experiments[cell.job];
-    nlohmann::json line = {{"cell", cell_name(experiment, cell)},
-                           {"job", experiment.job},
-                           {"state", to_text(cell.state)},
-                           {"reason", cell.reason},
-                           {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)}};
-    if (cell.state == CellState::kToDo) {
-      line["cost"] = cost_json(cost.cells[i]);
-    }
-    list.push_back(std::move(line));
-  }
-  nlohmann::json refused = nlohmann::json::array();
-  for (const auto& [label, why] : refused_exports(run)) {
-    refused.push_back({{"quantizer", label}, {"reason", why}});
-  }
-  answer({{"name", run.manifest.name},
-          {"exports_refused", refused},
-          {"folder", run.folder.string()},
-          {"folders", folders_json(folders)},
-          {"checkpoints", checkpoints_json(run)},
-          {"storage", storage ? to_json(*storage) : nlohmann::json()},
-          {"training", training_json(training)},
-          {"counts", counts},
-          {"total", cost_json(cost.total)},
-          {"cells", list}});
-}
-
-void print_cells(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
-                 bool all) {
-  std::vector<std::vector<std::string>> lines;
-  for (size_t i = 0; i < cells.size(); ++i) {
-    const Cell& cell = cells[i];
     const bool to_do = cell.state == CellState::kToDo;
-    lines.push_back({cell_name(run.experiments[cell.job], cell), to_text(cell.state),
-                     to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
+    if (!as_json) {
+      out.rows.push_back({cell_name(experiment, cell), to_text(cell.state),
+                          to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
+      continue;
+    }
+    out.list.push_back({{"cell", cell_name(experiment, cell)},
+                        {"job", experiment.job},
+                        {"state", to_text(cell.state)},
+                        {"reason", cell.reason},
+                        {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)}});
+    if (to_do) {
+      out.list.back()["cost"] = cost_json(cost.cells[i]);
+    }
   }
-  print_states({"cell", "state", "time", "why"}, "cells", lines, all);
+  return out;
 }
 
 // One time for a run that trains and measures.
@@ -337,13 +290,13 @@ int plan(const PlanOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun run = load_run(options.manifest, context);
   if (options.jobs) {
-    (options.manifest.json ? answer_jobs : print_jobs)(run, options.manifest.job);
+    show_jobs(run, options.manifest.job, options.manifest.json);
     return kExitOk;
   }
   if (!options.shapes.empty()) {
-    const ShapeCosts costs =
-        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); });
-    (options.manifest.json ? answer_shape_costs : print_shape_costs)(costs);
+    show_shape_costs(
+        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); }),
+        options.manifest.json);
     return kExitOk;
   }
   as_usage([&] {
@@ -356,11 +309,9 @@ int plan(const PlanOptions& options, Context& context) {
   as_usage([&] {
     check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
   });
-  const std::vector<PlannedFolder> folders = planned_folders(run, knowledge.identities);
-  std::vector<MetricMemory> memory;
-  for (const Experiment& experiment : run.experiments) {
-    memory.push_back(predict_metric_memory(context.catalog(), experiment, context.hub()));
-  }
+  const Listing folders = folders_listing(run, knowledge.identities);
+  const std::vector<MetricMemory> memory =
+      predict_metric_memory(context.catalog(), run.experiments, context.hub());
   const std::optional<StorageForecast> storage =
       storage_of(run, cells, knowledge, hub_cache_root(context.hub_environment));
   std::vector<std::vector<PassPeak>> peaks;
@@ -372,9 +323,8 @@ int plan(const PlanOptions& options, Context& context) {
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
                                  HostServices::instance().threads(), memory, peaks);
   if (options.shares > 0) {
-    const Shares shares =
-        make_shares(context.catalog(), run.experiments, context.hub(), options.shares);
-    (options.manifest.json ? answer_shares : print_shares)(run, shares, cells, cost);
+    show_shares(run, make_shares(context.catalog(), run.experiments, context.hub(), options.shares),
+                cells, cost, options.manifest.json);
     return kExitOk;
   }
   const std::vector<TrainingCost> training = as_usage(
@@ -383,13 +333,30 @@ int plan(const PlanOptions& options, Context& context) {
   for (const Cell& cell : cells) {
     ++counts[to_text(cell.state)];
   }
+  const Listing trained = training_listing(training);
+  const Listing planned = cells_listing(run, cells, cost, options.manifest.json);
   if (options.manifest.json) {
-    answer_plan(run, cells, cost, training, folders, counts, storage);
+    nlohmann::json refused = nlohmann::json::array();
+    for (const auto& [label, why] : refused_exports(run)) {
+      refused.push_back({{"quantizer", label}, {"reason", why}});
+    }
+    answer({{"name", run.manifest.name},
+            {"exports_refused", refused},
+            {"folder", run.folder.string()},
+            {"folders", folders.list},
+            {"checkpoints", checkpoints_json(run)},
+            {"storage", storage ? to_json(*storage) : nlohmann::json()},
+            {"training", trained.list},
+            {"counts", counts},
+            {"total", cost_json(cost.total)},
+            {"cells", planned.list}});
     return kExitOk;
   }
-  print_training(training);
-  print_cells(run, cells, cost, options.all);
-  print_folders(folders, options.all);
+  print_training(training, trained.rows);
+  print_states({"cell", "state", "time", "why"}, "cells", planned.rows, options.all);
+  if (!folders.rows.empty()) {
+    print_states({"folder", "state", "why"}, "folders", folders.rows, options.all);
+  }
   for (const auto& [label, why] : refused_exports(run)) {
     print_line("measured but not exported: {}: {}", label, why);
   }

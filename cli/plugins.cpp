@@ -6,8 +6,8 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/output_width.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/plugin/catalog/show.hpp"
 
 namespace quench {

@@ -11,7 +11,6 @@
 #include <system_error>
 
 #include "cli/answer.hpp"
-#include "cli/colours.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/base/io/tensor_memory.hpp"

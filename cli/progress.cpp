@@ -7,14 +7,14 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
-#include "cli/colours.hpp"
-#include "cli/duration.hpp"
-#include "cli/output_width.hpp"
-#include "cli/progress_line.hpp"
+#include "cli/standard_streams.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/error.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "quench/abi/host.h"
+#include "run/grid/expected_run.hpp"
 
 namespace quench {
 

@@ -14,9 +14,10 @@
 #include "cli/log_levels.hpp"
 #include "cli/run_log.hpp"
 #include "core/plugin/services/host_services.hpp"
-#include "run/grid/run_eta.hpp"
 
 namespace quench {
+
+class RunEta;
 
 class Progress {
  public:

@@ -61,7 +61,7 @@ std::string without_end(std::string text) {
   return text;
 }
 
-// Links are kept, because an environment is told by them.
+// Keeps links, because Python recognizes an environment by them.
 std::vector<fs::path> interpreters(const PythonVerb& verb, const Context& context) {
   if (!verb.interpreter.empty()) {
     if (!is_program(verb.interpreter)) {

@@ -30,8 +30,8 @@ class NoInterpreter : public Error {
 };
 
 // Runs the verb to its end and returns its exit code. It works in this process's folder, prints
-// where this process prints, and gets SIGTERM where this one is told to stop; then Error(CANCELLED)
-// is thrown. `input`, if given, is its standard input.
+// where this process prints, and gets SIGTERM when this process is asked to stop; then
+// Error(CANCELLED) is thrown. `input`, if given, is its standard input.
 //
 // The interpreter is the first that has the packages: the one that QUENCH_PYTHON names, that of the
 // environment at work (VIRTUAL_ENV, CONDA_PREFIX), python3 of PATH, /usr/bin/python3. Throws

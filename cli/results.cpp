@@ -11,12 +11,11 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/output_width.hpp"
 #include "cli/python_verb.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
-#include "cli/table_reader.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"

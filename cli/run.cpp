@@ -6,18 +6,17 @@
 #include <optional>
 #include <utility>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
-#include "cli/duration.hpp"
 #include "cli/fetched_weights.hpp"
-#include "cli/hub_commits.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
-#include "cli/output_width.hpp"
 #include "cli/progress.hpp"
 #include "cli/report_in_python.hpp"
 #include "cli/run_attempt.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/base/io/lease.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/derived.hpp"

@@ -16,7 +16,6 @@
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
 #include "run/grid/expected_run.hpp"
-#include "run/grid/run_eta.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
@@ -34,8 +33,8 @@ struct RunOptions {
 // One attempt at a run: saves each record before the next cell begins.
 class Attempt final : private RunStatus {
  public:
-  // `texts`: of current_texts. `to_do`, `total`: numbers of cells from the survey. `supply`: who
-  // brings weights, or nullptr.
+  // `texts`: of current_texts. `to_do`, `total`: numbers of cells from the survey. `supply` brings
+  // weights, or is nullptr.
   Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& knowledge,
           Context& context, nlohmann::json texts, uint64_t to_do, uint64_t total,
           ExpectedRun expected, WeightsSupply* supply);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdio>
+#include <optional>
 #include <string>
 
 namespace quench {
@@ -20,7 +21,7 @@ std::FILE* results();
 void divert_plugin_output();
 
 // Print a line for people. Never throw; the line is lost if stderr is closed. On a terminal an
-// error is red and a warning yellow (cli/colours.hpp).
+// error is red and a warning yellow.
 void print_error(const std::string& line) noexcept;
 void print_warning(const std::string& line) noexcept;
 
@@ -30,5 +31,15 @@ bool reader_is_gone() noexcept;
 
 // Flushes results() and stdout. Returns false, after a line on stderr, if output was lost.
 bool flush_output() noexcept;
+
+enum class Tone { kPlain, kWarning, kError };
+
+// Messages have colours from then on if stderr is a terminal, unless its type (TERM) is unknown or
+// "dumb", or NO_COLOR holds anything. Before the call they have none.
+void choose_colours(const std::optional<std::string>& no_color,
+                    const std::optional<std::string>& terminal_type);
+
+// The text, in red for an error and in yellow for a warning where messages have colours.
+std::string coloured(const std::string& text, Tone tone);
 
 }  // namespace quench

@@ -5,12 +5,12 @@
 #include <map>
 #include <thread>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
 #include "cli/cluster_status.hpp"
 #include "cli/command.hpp"
-#include "cli/duration.hpp"
-#include "cli/output_width.hpp"
 #include "cli/run_folder.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/base/io/file.hpp"
 #include "core/hub/hub_spec.hpp"
 #include "core/plugin/services/host_services.hpp"

@@ -3,18 +3,37 @@
 
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/manifest_options.hpp"
 #include "core/hub/fetch/fetch_plan.hpp"
 #include "core/hub/fetch/revision_window.hpp"
-#include "run/storage_needs.hpp"
+#include "run/grid/grid.hpp"
+#include "run/row_folders.hpp"
 
 namespace quench {
 
 // Where a run says what it has downloaded.
 std::filesystem::path ledger_of_run(const std::filesystem::path& folder);
+
+// Which revisions of hubs the cells of a run still read, set of weights by set of weights.
+struct StorageNeeds {
+  // Specs of revisions, "hf://org/name@step600"; the indices of `steps` are theirs.
+  std::vector<std::string> revisions;
+  // In the order of the run: job of the experiment and index of the weights, and what is read: the
+  // checkpoint, or all members of an average, or the branch for a metric of the whole trajectory.
+  // Empty where every cell is done and every folder written.
+  std::vector<std::pair<size_t, size_t>> at;
+  std::vector<std::set<size_t>> steps;
+};
+
+// `cells`: from survey(). `places`: of the folders that the run writes.
+StorageNeeds storage_needs(const std::vector<Experiment>& experiments,
+                           const std::vector<Cell>& cells, const FolderPlaces& places,
+                           Identities& identities);
 
 // A revision with its files, or a guess for one whose files were never listed.
 struct SizedRevision {

@@ -3,14 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "cli/answer.hpp"
 #include "cli/cluster_status.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
-#include "cli/outlook.hpp"
 #include "cli/standard_streams.hpp"
+#include "run/check_experiment.hpp"
+#include "run/grid/expected_run.hpp"
 
 namespace quench {
 
@@ -95,17 +100,78 @@ std::vector<std::pair<std::string, std::string>> environment_of(Context& context
   return out;
 }
 
-nlohmann::json to_json(const std::vector<OpenShare>& shares) {
-  nlohmann::json out = nlohmann::json::array();
-  for (const OpenShare& share : shares) {
-    out.push_back({{"cells", share.cells},
-                   {"open", share.open},
-                   {"blocked", share.blocked},
-                   {"failed", share.failed},
-                   {"folders", share.folders},
-                   {"seconds", share.seconds}});
+// What is left of a share.
+struct OpenShare {
+  uint64_t cells = 0;
+  uint64_t open = 0;     // cells that a task can do now, or take from the store
+  uint64_t blocked = 0;  // cells whose files are missing
+  uint64_t failed = 0;   // cells that only `--retry failed` tries again
+  uint64_t folders = 0;  // of weights, that a task can write now
+  double seconds = 0;    // expected, of what is open, trainings included
+};
+
+// Adds what is left, share by share, and what it will take on tasks with so many threads: of files
+// that the tasks will fetch ("unknown") neither memory nor time is known. Throws UsageError for
+// what no task could do.
+void look_ahead(const LoadedRun& run, const SubmitOptions& options, uint64_t count,
+                uint32_t threads, Context& context, nlohmann::json& request) {
+  const FolderPlaces places = folder_places(run.folder);
+  std::vector<MetricMemory> described;
+  as_usage([&] {
+    check_row_folders(run.experiments, places);
+    check_planned(context.catalog(), run.experiments, context.hub(), Fingerprints(context.home()));
+    described = predict_metric_memory(context.catalog(), run.experiments, context.hub());
+  });
+  RunKnowledge knowledge = knowledge_of(run, context);
+  const Rates rates(context.home());
+  std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
+                                   {/*fresh=*/false, options.retry == "failed"});
+  as_usage([&] {
+    check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
+  });
+  const PlanCost cost =
+      estimate(run.experiments, cells, knowledge.identities, rates, threads, described);
+  const auto share_of =
+      share_of_weights(make_shares(context.catalog(), run.experiments, context.hub(), count));
+  std::vector<OpenShare> shares(count);
+  uint64_t memory = cost.total.memory;
+  bool unknown = false;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    OpenShare& share = shares.at(share_of.at({cells[i].job, cells[i].weights}));
+    const CellState state = cells[i].state;
+    const bool fetched = options.fetch && state == CellState::kBlocked;
+    unknown = unknown || fetched;
+    ++share.cells;
+    share.blocked += state == CellState::kBlocked && !fetched ? 1 : 0;
+    share.failed += state == CellState::kFailed ? 1 : 0;
+    share.open += state == CellState::kToDo || state == CellState::kReused || fetched ? 1 : 0;
+    share.seconds += state == CellState::kToDo ? cost.cells[i].seconds : 0;
   }
-  return out;
+  for (const PendingRow& row : pending_rows(run.experiments, places, knowledge.identities)) {
+    if (!row.blocked || options.fetch) {
+      ++shares.at(share_of.at({row.experiment, row.weights})).folders;
+    }
+  }
+  as_usage([&] {
+    for (const size_t at : trainings_of(run.experiments)) {
+      const TrainingCost training = training_cost(context.catalog(), *run.experiments[at].training,
+                                                  context.home(), rates, threads);
+      memory = std::max(memory, training.memory);
+      if (const auto found = share_of.lower_bound({at, 0});
+          found != share_of.end() && found->first.first == at) {
+        shares[found->second].seconds += training.seconds;
+      }
+    }
+  });
+  request.update({{"memory", memory}, {"unknown", unknown}, {"shares", nlohmann::json::array()}});
+  for (const OpenShare& share : shares) {
+    request["shares"].push_back({{"cells", share.cells},
+                                 {"open", share.open},
+                                 {"blocked", share.blocked},
+                                 {"failed", share.failed},
+                                 {"folders", share.folders},
+                                 {"seconds", share.seconds}});
+  }
 }
 
 // Prints what came of it. Throws what went wrong.
@@ -140,26 +206,22 @@ int submit(const SubmitOptions& options, Context& context) {
   const uint64_t count = options.shares > 0 ? options.shares : cluster.value("shares", uint64_t{1});
   const uint64_t cpus = cluster.value("cpus", kUsualCpus);
   context.apply_threads();
-  const Outlook outlook = look_ahead(
-      run, {count, static_cast<uint32_t>(cpus), options.retry == "failed", options.fetch}, context);
   const bool on_gpu = std::any_of(
       run.experiments.begin(), run.experiments.end(),
       [](const Experiment& each) { return device_text(each.device).starts_with("cuda"); });
-  const nlohmann::json request = {{"name", run.manifest.name},
-                                  {"folder", run.folder.string()},
-                                  {"to", options.to},
-                                  {"template", options.script},
-                                  {"dry_run", options.dry_run},
-                                  {"cluster", cluster},
-                                  {"shares", to_json(outlook.shares)},
-                                  {"memory", outlook.memory},
-                                  {"unknown", outlook.unknown},
-                                  {"on_gpu", on_gpu},
-                                  {"cpus", cpus},
-                                  {"program", context.executable.string()},
-                                  {"arguments", run_arguments(options, run, context)},
-                                  {"here", fs::current_path().string()},
-                                  {"environment", environment_of(context)}};
+  nlohmann::json request = {{"name", run.manifest.name},
+                            {"folder", run.folder.string()},
+                            {"to", options.to},
+                            {"template", options.script},
+                            {"dry_run", options.dry_run},
+                            {"cluster", cluster},
+                            {"on_gpu", on_gpu},
+                            {"cpus", cpus},
+                            {"program", context.executable.string()},
+                            {"arguments", run_arguments(options, run, context)},
+                            {"here", fs::current_path().string()},
+                            {"environment", environment_of(context)}};
+  look_ahead(run, options, count, static_cast<uint32_t>(cpus), context, request);
   tell(options, as_usage([&] { return cluster_answer("submit", request, context); }));
   return kExitOk;
 }

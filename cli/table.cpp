@@ -12,8 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "cli/progress_line.hpp"
-#include "cli/table_reader.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
 #include "core/store/derived.hpp"
@@ -235,7 +234,7 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
 
 namespace {
 
-// The columns of what points of a sweep set, as far as the entries differ in it.
+// The columns with the settings of a sweep's points, as far as the entries differ in them.
 class PointColumns {
  public:
   explicit PointColumns(const std::vector<TableEntry>& entries) {
@@ -281,8 +280,8 @@ class PointColumns {
   std::vector<std::string> titles_;
 };
 
-// The columns of what the metrics measured on, as far as entries of one metric differ in it: a
-// corpus, a block.
+// The columns with the text that the metrics measured on, a corpus or a block, as far as entries of
+// one metric differ in it.
 class TextColumns {
  public:
   explicit TextColumns(const std::vector<TableEntry>& entries) {

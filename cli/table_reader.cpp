@@ -1,10 +1,9 @@
-#include "cli/table_reader.hpp"
-
 #include <fmt/format.h>
 
 #include <cstdlib>
 #include <limits>
 
+#include "cli/table.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/parse_number.hpp"
 #include "core/store/json_members.hpp"

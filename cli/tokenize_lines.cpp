@@ -101,7 +101,7 @@ int tokenize(Tokenizer& tokenizer, std::istream& in, std::ostream& out, bool spe
       flush();
       throw;
     }
-    // Who writes a line and waits gets its ids at once.
+    // A writer that waits after each line gets its ids at once.
     if (batch.is_full() || in.rdbuf()->in_avail() <= 0) {
       flush();
     }

@@ -5,26 +5,34 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
-#include "cli/verify_inputs.hpp"
+#include "core/base/io/file.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/store/difference.hpp"
 #include "core/store/equivalences.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "core/store/sealed_line.hpp"
 #include "core/store/store.hpp"
+#include "run/grid/grid.hpp"
+#include "run/manifest/resolve_items.hpp"
 #include "train/training_log.hpp"
 #include "train/verify_trained.hpp"
 
@@ -34,6 +42,93 @@ namespace fs = std::filesystem;
 
 namespace {
 
+struct Findings {
+  uint64_t checked = 0;
+  std::vector<std::string> faults;
+  std::vector<std::string> unchecked;  // what cannot be compared with anything, and why
+};
+
+constexpr uint64_t kMostBytes = uint64_t{64} << 20;
+
+// The manifest as the run resolved it, at the place that its relative paths start from.
+LoadedRun load_again(const fs::path& folder, Context& context) {
+  const std::string description = (folder / "run.json").string();
+  const nlohmann::json run = parse_json(read_file(description, kMostBytes), description);
+  ManifestOptions options;
+  options.manifest = (folder / "manifest.json").string();
+  options.out = folder.string();
+  return load_run(options, context, [&](const Manifest& written) {
+    Manifest manifest = written;
+    manifest.file = run.at("manifest").get<std::string>();
+    return resolve_manifest(manifest, context.catalog(), context.hub());
+  });
+}
+
+// The machine, the host's arithmetic and the libraries under plugins are no inputs.
+bool is_input(const Difference& difference) {
+  return !difference.path.starts_with("environment") && !difference.path.starts_with("host");
+}
+
+std::string cells_text(const std::vector<std::string>& cells) {
+  return cells.size() == 1 ? cells.front()
+                           : fmt::format("{} and {} more", cells.front(), cells.size() - 1);
+}
+
+// Hashes the inputs of the run's cells, believing nothing that is remembered of files, and compares
+// with the keys' parts in its records. Throws UsageError where the run's manifest cannot be read.
+Findings verify_inputs(const std::string& run, Context& context) {
+  const LoadedRun loaded = load_again(run, context);
+  RunKnowledge knowledge = knowledge_of(loaded, context, /*fresh=*/true);
+  Findings out;
+  std::map<std::string, std::vector<std::string>> changed;  // line → cells
+  std::map<std::string, std::vector<std::string>> unknown;
+  std::set<std::string> named;
+  for (const Cell& cell : cells_of(loaded.experiments)) {
+    const Experiment& experiment = loaded.experiments[cell.job];
+    const std::string name = cell_name(experiment, cell);
+    const nlohmann::json* recorded = knowledge.finished.nearest(name);
+    if (!named.insert(name).second || recorded == nullptr) {
+      continue;
+    }
+    if (is_of_earlier_version(*recorded)) {
+      unknown["its record is of a version whose keys say less"].push_back(name);
+      continue;
+    }
+    try {
+      std::string missing;
+      const nlohmann::json now =
+          *evaluation_parts(knowledge.identities, parts_of(experiment, cell), true, missing);
+      ++out.checked;
+      for (const Difference& difference : explain_difference(*recorded, now)) {
+        if (is_input(difference)) {
+          changed[difference_text(difference)].push_back(name);
+        }
+      }
+    } catch (const Error& error) {
+      if (error.code() == QUENCH_CANCELLED) {
+        throw;
+      }
+      unknown[error.what()].push_back(name);
+    }
+  }
+  for (const Record& record : knowledge.records.records) {
+    const std::string name = cell_name(record);
+    if (has_unchecked_inputs(record)) {
+      unknown["a plugin opened its files by itself (inputs: unchecked)"].push_back(name);
+    }
+    if (named.insert(name).second) {
+      unknown["its manifest names it no more"].push_back(name);
+    }
+  }
+  for (const auto& [line, cells] : changed) {
+    out.faults.push_back(fmt::format("{} ({})", line, cells_text(cells)));
+  }
+  for (const auto& [reason, cells] : unknown) {
+    out.unchecked.push_back(fmt::format("{} ({})", reason, cells_text(cells)));
+  }
+  return out;
+}
+
 constexpr std::chrono::milliseconds kWriterPause(300);
 
 struct VerifyOptions {
@@ -41,12 +136,6 @@ struct VerifyOptions {
   bool read_data = false;
   bool inputs = false;
   bool json = false;
-};
-
-struct Findings {
-  uint64_t checked = 0;
-  std::vector<std::string> faults;
-  std::vector<std::string> unchecked;  // what cannot be compared with anything, and why
 };
 
 // Checks the folders of weights that the run wrote, each file against its hash.
@@ -212,8 +301,7 @@ int verify(const VerifyOptions& options, Context& context) {
     if (options.run.empty() || is_hub_spec(options.run)) {
       throw UsageError(QUENCH_INVALID_ARGUMENT, "--inputs: name the folder of a run");
     }
-    InputFaults inputs = verify_inputs(folder_with_run(options.run).string(), context);
-    findings = {inputs.checked, std::move(inputs.faults), std::move(inputs.unknown)};
+    findings = verify_inputs(folder_with_run(options.run).string(), context);
   } else if (options.run.empty()) {
     verify_home(context.home(), options.read_data, findings);
   } else if (is_hub_spec(options.run)) {

@@ -54,54 +54,6 @@ void print_parts(const nlohmann::json& value, const std::string& path) {
   }
 }
 
-void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
-  const Experiment& experiment = run.experiments[cell.job];
-  const std::string name = cell_name(experiment, cell);
-  fmt::print(results(), "{}\n", name);
-  std::string missing;
-  const auto parts =
-      evaluation_parts(knowledge.identities, parts_of(experiment, cell), false, missing);
-  const nlohmann::json* near = knowledge.finished.nearest(name);
-  if (!parts) {
-    fmt::print(results(), "to do: {}; its key is known when it runs\n", missing);
-    return;
-  }
-  switch (cell.state) {
-    case CellState::kDone:
-      fmt::print(results(), "done: {} has a record of this key\n", run.folder.string());
-      break;
-    case CellState::kReused: {
-      const std::vector<Record> there = knowledge.finished.find(cell.key);
-      fmt::print(results(), "reused: measured before{}\n",
-                 there.front().cached.empty() ? "" : " by " + there.front().cached);
-      break;
-    }
-    case CellState::kFailed:
-      fmt::print(results(), "failed: {}\n", cell.reason);
-      break;
-    case CellState::kBlocked:
-      fmt::print(results(), "blocked: {}\n", cell.reason);
-      break;
-    case CellState::kToDo:
-      fmt::print(results(), "to do: {}\n",
-                 near == nullptr ? "this cell has no record" : cell.reason);
-      break;
-  }
-  if (near != nullptr && is_of_earlier_version(*near)) {
-    fmt::print(results(),
-               "the nearest record is an earlier version's, whose key had other parts\n");
-  } else if (near != nullptr && *near != *parts) {
-    fmt::print(results(), "the nearest record differs in\n");
-    for (const Difference& difference : explain_difference(*near, *parts)) {
-      fmt::print(results(), "  {}: was {}, is {}\n", difference.path, difference.was.dump(),
-                 difference.is.dump());
-    }
-  }
-  fmt::print(results(), "key {} of\n", cell.key);
-  print_parts(*parts, "");
-}
-
-// As explain() prints it.
 nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
   const Experiment& experiment = run.experiments[cell.job];
   const std::string name = cell_name(experiment, cell);
@@ -122,6 +74,40 @@ nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& k
           {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)},
           {"parts", parts ? *parts : nlohmann::json()},
           {"differences", differences}};
+}
+
+void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
+  const nlohmann::json about = explained(run, cell, knowledge);
+  const auto name = about.at("cell").get<std::string>();
+  const nlohmann::json* near = knowledge.finished.nearest(name);
+  fmt::print(results(), "{}\n", name);
+  if (about.at("parts").is_null()) {
+    fmt::print(results(), "to do: {}; its key is known when it runs\n",
+               about.at("reason").get<std::string>());
+    return;
+  }
+  std::string reason = cell.reason;
+  if (cell.state == CellState::kDone) {
+    reason = run.folder.string() + " has a record of this key";
+  } else if (cell.state == CellState::kReused) {
+    const std::string cached = knowledge.finished.find(cell.key).front().cached;
+    reason = "measured before" + (cached.empty() ? "" : " by " + cached);
+  } else if (cell.state == CellState::kToDo && near == nullptr) {
+    reason = "this cell has no record";
+  }
+  fmt::print(results(), "{}: {}\n", to_text(cell.state), reason);
+  if (near != nullptr && is_of_earlier_version(*near)) {
+    fmt::print(results(),
+               "the nearest record is an earlier version's, whose key had other parts\n");
+  } else if (!about.at("differences").empty()) {
+    fmt::print(results(), "the nearest record differs in\n");
+  }
+  for (const nlohmann::json& difference : about.at("differences")) {
+    fmt::print(results(), "  {}: was {}, is {}\n", difference.at("path").get<std::string>(),
+               difference.at("was").dump(), difference.at("is").dump());
+  }
+  fmt::print(results(), "key {} of\n", cell.key);
+  print_parts(about.at("parts"), "");
 }
 
 int why(const WhyOptions& options, Context& context) {

@@ -41,7 +41,7 @@ set(compiled_alone
     plugins/models/decoder/weights.cpp
     plugins/tokenizers/sentencepiece/unigram.cpp
     run/manifest/cluster_keys.cpp
-    run/manifest/item_keys.cpp
+    run/manifest/manifest_items.cpp
     run/manifest/manifest_train.cpp
     tests/cli/python_plugins_test.cpp
     tests/cli/report_test.cpp

@@ -1,7 +1,15 @@
 #include "run/cell_history.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <chrono>
+#include <exception>
 #include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 #include "core/error.hpp"
@@ -11,11 +19,82 @@
 #include "core/store/attempt_name.hpp"
 #include "core/store/run_folder.hpp"
 #include "run/grid/evaluation_parts.hpp"
-#include "run/late_listing.hpp"
 
 namespace quench {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+void ask_for(const std::vector<std::filesystem::path>& files) {
+  for (const std::filesystem::path& file : files) {
+    const int descriptor = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor >= 0) {
+      ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_WILLNEED);
+      ::close(descriptor);
+    }
+  }
+}
+
+}  // namespace
+
+namespace {
+
+constexpr std::chrono::seconds kLatestListing{60};
+
+bool lists(const fs::path& folder, const std::string& name) {
+  std::error_code unreadable;
+  const fs::directory_iterator entries(folder, unreadable);
+  return std::any_of(begin(entries), end(entries), [&](const fs::directory_entry& entry) {
+    return entry.path().filename() == name;
+  });
+}
+
+}  // namespace
+
+void wait_until_listed(const fs::path& folder, const std::vector<std::string>& names) {
+  const auto start = std::chrono::steady_clock::now();
+  for (const std::string& name : names) {
+    while (std::ifstream(folder / name).good() && !lists(folder, name) &&
+           std::chrono::steady_clock::now() - start < kLatestListing) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+}
+
+std::vector<std::string> keys_to_do(std::span<const MeasuredCell> cells) {
+  std::vector<std::string> keys;
+  for (const MeasuredCell& each : cells) {
+    if (each.to_do() && !each.cell.key.empty()) {
+      keys.push_back(each.cell.key);
+    }
+  }
+  return keys;
+}
+
+bool any_to_do(std::span<const MeasuredCell> cells) {
+  return std::any_of(cells.begin(), cells.end(),
+                     [](const MeasuredCell& each) { return each.to_do(); });
+}
+
+bool all_failed(std::span<const MeasuredCell> cells) {
+  return std::all_of(cells.begin(), cells.end(), [](const MeasuredCell& each) {
+    return each.cell.state == CellState::kFailed || each.fault;
+  });
+}
+
+std::vector<std::span<MeasuredCell>> by_variant(std::span<MeasuredCell> cells) {
+  std::vector<std::span<MeasuredCell>> out;
+  for (size_t first = 0; first < cells.size();) {
+    size_t end = first;
+    while (end < cells.size() && cells[end].cell.variant == cells[first].cell.variant) {
+      ++end;
+    }
+    out.push_back(cells.subspan(first, end - first));
+    first = end;
+  }
+  return out;
+}
 
 namespace {
 
@@ -39,7 +118,6 @@ CellState state_in(const RunKnowledge& known, const std::string& key, const Expe
 CellHistory::CellHistory(const RunnerOptions& options, RunStatus& status)
     : known_(options.knowledge), options_(options), status_(status) {
   if (known_ != nullptr) {
-    ahead_.emplace(known_->identities, options.hub);
     deaths_ = status.deaths();
   }
 }
@@ -182,8 +260,30 @@ CheckpointFolder CellHistory::open(Catalog& catalog, const CheckpointCell& cell)
 }
 
 void CellHistory::read_ahead(const MemberCells& files) {
-  if (ahead_) {
-    ahead_->begin(files);
+  if (known_ == nullptr) {
+    return;
+  }
+  wait();
+  ahead_ = std::thread([this, files] {
+    Identities& identities = known_->identities;
+    for (const CheckpointCell* cell : files) {
+      try {
+        if (identities.remembered(*cell)) {
+          const fs::path path = locate_checkpoint(*cell, options_.hub).path;
+          ask_for(open_checkpoint_folder(identities.catalog(), path).files);
+        } else {
+          identities.read(*cell);
+        }
+      } catch (const std::exception&) {
+        return;
+      }
+    }
+  });
+}
+
+void CellHistory::wait() {
+  if (ahead_.joinable()) {
+    ahead_.join();
   }
 }
 

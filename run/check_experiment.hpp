@@ -1,14 +1,19 @@
 // Finds errors before anything is computed, beyond names and schemas.
 #pragma once
 
+#include <filesystem>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "core/hub/environment.hpp"
+#include "core/inputs/corpora/corpora.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_instances.hpp"
 #include "core/pass/quantizer_instances.hpp"
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"
+#include "run/grid/grid.hpp"
 
 namespace quench {
 
@@ -18,10 +23,23 @@ namespace quench {
 void check_experiment(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                       QuantizerInstances& quantizers, MetricInstances& metrics);
 
-// What `plan` and `submit` find of that: all that needs neither weights nor what a hub may still
-// bring, with the same messages. Loads families only for models of which `memory` does not know
-// that blocks and calibration rows fit. Throws likewise.
+// The part of these checks that `plan` and `submit` make, with the same messages: it reads no
+// weights and nothing that a hub may still bring. Loads families only for models whose blocks and
+// calibration rows are not in `memory` as fitting. Throws likewise.
 void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory);
+
+// Quantizers with something to do: indices of an experiment and of a quantizer in it.
+using WantedQuantizers = std::set<std::pair<size_t, size_t>>;
+
+// Finds calibrations for whose sequences their corpora have too little text, as far as the
+// tokenizers are here. Throws likewise.
+void check_calibration_text(Catalog& catalog, const std::vector<Experiment>& experiments,
+                            const WantedQuantizers& wanted, Corpora& corpora);
+// The same for cells of a plan that are to do: looks at small texts that `home` has the ids of, and
+// tokenizes nothing.
+void check_kept_text(Catalog& catalog, const std::vector<Experiment>& experiments,
+                     const std::vector<Cell>& cells, const std::filesystem::path& home,
+                     const HubEnvironment& hub);
 
 }  // namespace quench

@@ -1,5 +1,3 @@
-#include "run/check_text.hpp"
-
 #include <filesystem>
 #include <map>
 #include <string>
@@ -7,6 +5,7 @@
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
+#include "run/check_experiment.hpp"
 #include "run/checks.hpp"
 #include "run/grid/identity.hpp"
 

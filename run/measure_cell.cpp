@@ -56,7 +56,7 @@ void check_form(const std::vector<Record>& values) {
   }
 }
 
-// Into what this run says of a plugin: what only the run that measured a value knows of it.
+// Adds to this run's description of a plugin what only the run that measured the value knows.
 void take_measured(const nlohmann::json& from, nlohmann::json& to) {
   if (!from.is_object() || !to.is_object()) {
     return;

@@ -46,9 +46,9 @@ struct RunState {
   // Stores the values of one evaluation in the run, durably, before anything else happens. Returns
   // them.
   std::vector<Record> keep(std::vector<Record> records);
-  // Throws the failure of a cell if it ends the run: a stop was requested (whatever a plugin made
-  // of it), a record could not be stored, the claim was lost, or the caller wants to stop at
-  // failures, at all or while there is no value.
+  // Throws the failure of a cell if it ends the run: a stop was requested (a plugin may have
+  // reported another error), a record could not be stored, the claim was lost, or the caller wants
+  // to stop at failures, at all or while there is no value.
   void throw_if_final(const Error& error) const;
 };
 

@@ -1,4 +1,4 @@
-// All that the runner knows of the attempt that it works for.
+// Everything that the runner knows about the attempt that it works for.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace quench {
 
-// What an attempt hears of its run. All of it may be left alone: `quench eval` keeps no records.
+// Tells an attempt about its run. No function must be overridden: `quench eval` keeps no records.
 class RunStatus {
  public:
   virtual ~RunStatus() = default;

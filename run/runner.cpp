@@ -11,45 +11,54 @@
 
 #include "core/error.hpp"
 #include "core/inputs/corpora/corpora.hpp"
+#include "core/plugin/calls/at_work.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "run/cell_history.hpp"
 #include "run/check_experiment.hpp"
-#include "run/check_text.hpp"
-#include "run/late_listing.hpp"
 #include "run/run_state.hpp"
 #include "run/train_job.hpp"
 #include "run/weights_run.hpp"
 
 namespace quench {
 
+void RunState::say(const std::string& what) const {
+  set_work(what);
+  status.step(what, done, total);
+}
+
+std::vector<Record> RunState::keep(std::vector<Record> records) {
+  if (claim != nullptr && !claim->held()) {
+    lost = true;
+    fail(QUENCH_UNAVAILABLE, "another process has taken over, and its values count");
+  }
+  losing_records = true;
+  status.keep(records);
+  history.publish(records);
+  losing_records = false;
+  has_value = has_value || records.front().error.empty();
+  return records;
+}
+
+void RunState::throw_if_final(const Error& error) const {
+  if (HostServices::instance().cancel_flag()) {
+    fail(QUENCH_CANCELLED, "stopped on request");
+  }
+  if (losing_records || lost || options.fail_fast || (options.fail_without_values && !has_value)) {
+    throw error;
+  }
+}
+
 namespace {
 
-// Waits while other processes are at all that is left, and says so once.
-class OtherProcessesWait {
- public:
-  explicit OtherProcessesWait(const RunState& run) : run_(run) {}
-
-  // `open`: sets of weights that others are at. Throws Error(CANCELLED) after a stop request.
-  void wait(size_t open) {
-    if (open != said_) {
-      said_ = open;
-      run_.say(fmt::format("waiting for {} {} that other processes are at", open,
-                           open == 1 ? "set of weights" : "sets of weights"));
+// Half a second. Throws Error(CANCELLED) after a stop request.
+void wait_for_others() {
+  for (int i = 0; i < 5; ++i) {
+    if (HostServices::instance().cancel_flag()) {
+      fail(QUENCH_CANCELLED, "stopped on request");
     }
-    for (int i = 0; i < kParts; ++i) {
-      if (HostServices::instance().cancel_flag()) {
-        fail(QUENCH_CANCELLED, "stopped on request");
-      }
-      std::this_thread::sleep_for(kPart);
-    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-
- private:
-  static constexpr int kParts = 5;
-  static constexpr std::chrono::milliseconds kPart{100};
-
-  const RunState& run_;
-  size_t said_ = 0;
-};
+}
 
 // Quantizers that calibrate for cells that may be computed.
 WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
@@ -202,7 +211,7 @@ bool run_job(RunState& run, Job& job) {
 
 // Until every set of weights is done, here or by another process.
 void run_jobs(RunState& run, std::deque<Job>& jobs) {
-  for (OtherProcessesWait others(run);;) {
+  for (size_t waited_for = 0;;) {
     bool moved = false;
     size_t open = 0;
     for (Job& job : jobs) {
@@ -212,8 +221,13 @@ void run_jobs(RunState& run, std::deque<Job>& jobs) {
     if (open == 0) {
       return;
     }
+    if (!moved && open != waited_for) {
+      waited_for = open;
+      run.say(fmt::format("waiting for {} {} that other processes are at", open,
+                          open == 1 ? "set of weights" : "sets of weights"));
+    }
     if (!moved) {
-      others.wait(open);
+      wait_for_others();
     }
     run.history.renew({});
   }

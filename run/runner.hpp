@@ -11,7 +11,7 @@
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/store/record.hpp"
-#include "run/grid/run_knowledge.hpp"
+#include "run/grid/grid.hpp"
 #include "run/row_folders.hpp"
 #include "run/run_status.hpp"
 

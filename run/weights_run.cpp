@@ -132,7 +132,7 @@ void WeightsRun::open() {
   const std::vector<std::string> keys = keys_to_do(cells_);
   const CellsAtWork at_work(keys);
   try {
-    // The keys were known without the weights. Who fetches them measures the cells then.
+    // The keys were known without the weights. A run that fetches them measures the cells.
     if (const std::string absence = run_.history.absence(files_of(experiment_, weights_));
         !absence.empty()) {
       fail(QUENCH_UNAVAILABLE, "{}", absence);

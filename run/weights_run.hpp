@@ -15,7 +15,7 @@
 #include "core/pass/evaluate.hpp"
 #include "core/pass/score.hpp"
 #include "core/pass/stored_size.hpp"
-#include "run/measured_cell.hpp"
+#include "run/cell_history.hpp"
 #include "run/run_state.hpp"
 
 namespace quench {
@@ -70,8 +70,8 @@ class WeightsRun {
                             FloatWeights& kept, nlohmann::json& quantizer);
   // The score requests that are known before the variant exists.
   std::span<const ScoreRequest> requests(std::span<const MeasuredCell> cells) const;
-  // {"stored_bytes": ...} for the records of these weights; {} for files of codes, whose own size
-  // is another matter.
+  // {"stored_bytes": ...} for the records of these weights; {} for files of codes, which have
+  // another size.
   nlohmann::json size_details(const QuantizedShare& quantized) const;
   // The folder of a variant with a quantizer, or nullptr if there is nothing to write.
   const PendingExport* export_of(const Variant& variant) const;

@@ -1,5 +1,5 @@
-// What the metrics of a manifest measure on now, and what of a run's folder was measured on
-// something else: its corpus or its block was another one.
+// The texts that the metrics of a manifest measure on now, and the values in a run's folder that
+// were measured on another corpus or block.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/store/metric_text.hpp"
-#include "run/grid/run_knowledge.hpp"
+#include "run/grid/grid.hpp"
 
 namespace quench {
 

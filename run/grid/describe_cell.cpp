@@ -12,8 +12,8 @@ nlohmann::json or_null(const std::string& text) {
   return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
 }
 
-// Of what did not come with the program. Values do not depend on it, so it is in no key; who looks
-// for a fault wants to know.
+// For plugins that did not come with the program. Values do not depend on it, so no key has it; it
+// helps to find a fault.
 void add_process(const Catalog& catalog, const PluginDescription& plugin, const char* name,
                  nlohmann::json& to) {
   if (const Placed placed = catalog.placed(plugin); !placed.reason.empty()) {

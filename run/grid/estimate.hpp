@@ -13,8 +13,7 @@
 #include "core/store/record.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
-#include "run/grid/pass_peaks.hpp"
-#include "run/manifest/metric_memory.hpp"
+#include "run/grid/peak_memory.hpp"
 
 namespace quench {
 

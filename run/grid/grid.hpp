@@ -3,13 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
+#include "core/store/fingerprints.hpp"
 #include "core/store/run_folder.hpp"
 #include "core/store/store.hpp"
 #include "run/grid/evaluation_parts.hpp"
@@ -116,5 +119,25 @@ std::vector<Cell> cells_of(const std::vector<Experiment>& experiments);
 // were never read are pending.
 std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities& identities,
                          const Finished& finished, const SurveyOptions& options);
+
+// What is known about a run before it begins: its records and those of other runs, and the hashes
+// of what they depend on.
+class RunKnowledge {
+ public:
+  // Reads the records in the run's folder. The catalog must outlive this. `fresh`: believes no hash
+  // of a file that an earlier command remembered.
+  RunKnowledge(Catalog& catalog, const HubEnvironment& hub, const std::filesystem::path& home,
+               const std::filesystem::path& run, bool fresh = false);
+
+  // What the plugins of these records have read besides.
+  void learn_reads(const RunRecords& of);
+
+  const std::string folder;  // of the run, absolute: other runs' records name it
+  Store store;
+  Fingerprints fingerprints;
+  RunRecords records;
+  Finished finished;
+  Identities identities;
+};
 
 }  // namespace quench

@@ -1,16 +1,29 @@
 #include "run/manifest/averaging_windows.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <numeric>
 #include <set>
+#include <span>
 #include <string>
 
 #include "core/error.hpp"
-#include "core/plugin/handles/averaging_handle.hpp"
-#include "run/manifest/missing_averages.hpp"
 
 namespace quench {
 
 namespace {
+
+std::string names_of(const std::vector<std::string>& missing) {
+  constexpr size_t kNamed = 3;
+  std::string out = fmt::format(
+      "{}", fmt::join(std::span(missing).first(std::min(kNamed, missing.size())), ", "));
+  if (missing.size() > kNamed) {
+    out += fmt::format(" and {} more", missing.size() - kNamed);
+  }
+  return printable(out, 4096);
+}
 
 // Checkpoints in the form that plugins see. `cells` must outlive the result.
 std::vector<quench_averaging_member> members_of(const std::vector<CheckpointCell>& cells,
@@ -58,52 +71,85 @@ WeightsCell average_of(AveragingHandle& handle, const AveragingCell& averaging,
 
 }  // namespace
 
+std::vector<std::string> select_averages(
+    AveragingHandle& scheme, const std::string& label, const std::vector<AveragedBranch>& branches,
+    const std::function<void(size_t, size_t, const std::vector<uint64_t>&)>& take) {
+  std::vector<std::string> gaps;
+  std::string reason = "there are no checkpoints";
+  size_t longest = 0;
+  bool any = false;
+  for (size_t b = 0; b < branches.size(); ++b) {
+    const AveragedBranch& branch = branches[b];
+    std::vector<std::string> missing;  // behind the first average; all if there is none
+    std::string why;
+    bool found = false;
+    for (size_t end = 0; end < branch.ends.size(); ++end) {
+      const uint64_t last = branch.ends[end];
+      try {
+        const std::vector<uint64_t> members = scheme.select(branch.members, last);
+        if (std::any_of(members.begin(), members.end(), [&](uint64_t m) { return m > last; })) {
+          fail(QUENCH_INTERNAL, "{}: selects a checkpoint after {}", label,
+               branch.members[last].name);
+        }
+        take(b, end, members);
+      } catch (const Error& error) {
+        if (error.code() != QUENCH_FAILED_PRECONDITION) {
+          throw;
+        }
+        missing.emplace_back(branch.members[last].name);
+        why = error.what();
+        continue;
+      }
+      if (!found) {  // until now the window was filling
+        missing.clear();
+      }
+      any = found = true;
+    }
+    if (!missing.empty()) {
+      gaps.push_back(fmt::format("averaging {}: no average at {}{}: {}", printable(label),
+                                 branch.name.empty() ? "" : printable(branch.name) + " ",
+                                 names_of(missing), printable(why, 4096)));
+    }
+    // Reports the reason at the end of the longest branch, which lacks the fewest checkpoints.
+    if (!why.empty() && branch.ends.size() >= longest) {
+      longest = branch.ends.size();
+      reason = why;
+    }
+  }
+  if (!any) {
+    fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
+  }
+  return gaps;
+}
+
 std::vector<WeightsCell> averaged_weights(Catalog& catalog, const AveragingCell& averaging,
                                           size_t averaging_index,
                                           const std::vector<CheckpointCell>& checkpoints,
                                           const std::vector<size_t>& of,
                                           std::vector<std::string>* gaps) {
-  AveragingHandle handle(catalog, *averaging.plugin, averaging.parameters);
-  MissingAverages missing(averaging.label);
+  AveragingHandle scheme(catalog, *averaging.plugin, averaging.parameters);
   if (!of.empty()) {
-    return {average_of(handle, averaging, averaging_index, checkpoints, of)};
+    return {average_of(scheme, averaging, averaging_index, checkpoints, of)};
+  }
+  const std::vector<std::vector<size_t>> branches = by_branch(checkpoints);
+  std::vector<AveragedBranch> seen;
+  for (const std::vector<size_t>& branch : branches) {
+    seen.push_back({checkpoints[branch.front()].branch, members_of(checkpoints, branch),
+                    std::vector<uint64_t>(branch.size())});
+    std::iota(seen.back().ends.begin(), seen.back().ends.end(), uint64_t{0});
   }
   std::vector<WeightsCell> out;
-  std::string reason = "there are no checkpoints";
-  size_t longest = 0;
-  for (const std::vector<size_t>& branch : by_branch(checkpoints)) {
-    const std::vector<quench_averaging_member> members = members_of(checkpoints, branch);
-    missing.begin_branch(checkpoints[branch.front()].branch);
-    for (size_t last = 0; last < branch.size(); ++last) {
-      try {
-        WeightsCell cell{branch[last], averaging_index, {}};
-        for (const uint64_t index : handle.select(members, last)) {
-          if (index > last) {
-            fail(QUENCH_INTERNAL, "{}: selects a checkpoint after {}", averaging.label,
-                 members[last].name);
-          }
-          cell.members.push_back(branch[index]);
+  std::vector<std::string> lines = select_averages(
+      scheme, averaging.label, seen,
+      [&](size_t branch, size_t end, const std::vector<uint64_t>& members) {
+        WeightsCell& cell =
+            out.emplace_back(WeightsCell{branches[branch][end], averaging_index, {}});
+        for (const uint64_t member : members) {
+          cell.members.push_back(branches[branch][member]);
         }
-        out.push_back(std::move(cell));
-        missing.found();
-      } catch (const Error& error) {
-        if (error.code() != QUENCH_FAILED_PRECONDITION) {
-          throw;
-        }
-        missing.missing(members[last].name, error.what());
-        // Reports the reason at the end of the longest branch, which lacks the fewest checkpoints.
-        if (branch.size() >= longest) {
-          longest = branch.size();
-          reason = error.what();
-        }
-      }
-    }
-  }
-  if (out.empty()) {
-    fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
-  }
+      });
   if (gaps != nullptr) {
-    *gaps = missing.lines();
+    *gaps = std::move(lines);
   }
   return out;
 }

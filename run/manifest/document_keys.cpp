@@ -1,7 +1,7 @@
 #include "run/manifest/document_keys.hpp"
 
+#include "core/base/config/amount.hpp"
 #include "run/manifest/cluster_keys.hpp"
-#include "run/manifest/manifest_data.hpp"
 #include "run/manifest/manifest_items.hpp"
 #include "run/manifest/requirements.hpp"
 #include "run/manifest/sweep.hpp"
@@ -72,27 +72,60 @@ std::vector<PlacedText> read_in_process(const YamlNode* list, Problems& problems
   return out;
 }
 
+std::optional<uint64_t> some_bytes(std::string_view text) {
+  const auto bytes = parse_bytes(text);
+  return bytes && *bytes > 0 ? bytes : std::nullopt;
+}
+
+std::optional<bool> whether_evicted(std::string_view text) {
+  return text == "done" || text == "never" ? std::optional(text == "done") : std::nullopt;
+}
+
+const Fields<ManifestStorage> kStorage([](Fields<ManifestStorage>& f) {
+  f.parsed("limit", &ManifestStorage::limit, some_bytes, "bytes such as 200GB",
+           {{"anyOf",
+             {{{"type", "string"}, {"pattern", "^[0-9]+(\\.[0-9]+)?( ?[kKMGT]i?)?B?$"}},
+              {{"type", "integer"}, {"minimum", 1}}}}},
+           "Bytes that the run's downloads may take in the cache: 200GB, 512MiB");
+  f.parsed("evict", &ManifestStorage::evict, whether_evicted, "done or never",
+           {{"enum", {"done", "never"}}, {"default", "never"}},
+           "done: weights go as soon as no cell needs them");
+});
+
+json storage_schema() {
+  json out = kStorage.schema();
+  out["type"] = json::array({"object", "null"});
+  return out;
+}
+
+std::optional<ManifestStorage> read_storage(const YamlNode* node, Problems& problems) {
+  if (node == nullptr || node->is_null()) {
+    return std::nullopt;
+  }
+  ManifestStorage out = kStorage.read(*node, "storage", problems);
+  out.place = node->place;
+  return out;
+}
+
 // A section that a function of its own reads; it may be nullptr, or null.
 template <auto Section, auto Read, typename Schema>
-void add_section(Fields<Manifest>& f, const char* name, Schema schema) {
-  f.own(name, schema, [name](MappingReader& reader, Manifest& out) {
-    out.*Section = Read(reader.get(name), out.problems);
-  });
+void add_section(Fields<Manifest>& f, const char* name, Schema schema, const char* meaning) {
+  f.own(
+      name, schema,
+      [name](MappingReader& reader, Manifest& out) {
+        out.*Section = Read(reader.get(name), out.problems);
+      },
+      meaning);
 }
 
 template <auto Section, ItemKind kind>
-Fields<Manifest>::Field& add_items(Fields<Manifest>& f, const char* name,
-                                   Fields<Manifest>::SchemaOf schema) {
-  return f.own(name, schema, [name](MappingReader& reader, Manifest& out) {
-    out.*Section = read_items(reader.get(name), kind, out.problems);
-  });
-}
-
-json metrics_schema(const Catalog& catalog) {
-  json metrics = entries_schema(catalog, ItemKind::kMetric);
-  metrics["type"] = "array";
-  metrics["minItems"] = 1;
-  return described(std::move(metrics), "What to measure");
+Fields<Manifest>::Field& add_items(Fields<Manifest>& f, const char* name, const char* meaning) {
+  return f.own(
+      name, [](const Catalog& catalog) { return entries_schema(catalog, kind); },
+      [name](MappingReader& reader, Manifest& out) {
+        out.*Section = read_items(reader.get(name), kind, out.problems);
+      },
+      meaning);
 }
 
 // In the order of reading.
@@ -100,68 +133,52 @@ const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
   f.own("name",
         {{"type", json::array({"string", "number"})},
          {"pattern", "^[^./][^/]*$"},
-         {"maxLength", kMaxName},
-         {"description", "Name of the run and of its results folder"}},
-        read_name);
+         {"maxLength", kMaxName}},
+        read_name, "Name of the run and of its results folder");
   f.integer("seed", &Manifest::seed, 0, kMaxSeed).schema({{"default", 0}});
   f.text("dtype", &Manifest::dtype).schema([](const Catalog&) {
     return json{{"enum", dtype_names()}, {"default", "float32"}};
   });
   f.text("device", &Manifest::device)
       .schema({{"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}});
-  add_section<&Manifest::requirements, read_requirements>(
-      f, "requires", described(requires_schema(), "What must be installed"));
+  add_section<&Manifest::requirements, read_requirements>(f, "requires", requires_schema(),
+                                                          "What must be installed");
   add_section<&Manifest::in_process, read_in_process>(
       f, "in_process",
-      described({{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
-                "Plugins that did not come with quench and run in its process all the same"));
-  f.own("checkpoints", described(checkpoints_schema(), "The trajectory: a tree of branches"),
-        [](MappingReader& reader, Manifest& out) {
-          if (const YamlNode* checkpoints = reader.require("checkpoints")) {
-            out.checkpoints = read_checkpoints(*checkpoints, out.problems);
-          }
-        });
+      json{{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
+      "Plugins that did not come with quench and run in its process all the same");
   f.own(
-      "train",
-      [](const Catalog& catalog) {
-        return described(train_schema(catalog), "What to train, with `model: train`");
-      },
-      read_train);
-  add_items<&Manifest::averagings, ItemKind::kAveraging>(
-      f, "averaging", [](const Catalog& catalog) {
-        return described(entries_schema(catalog, ItemKind::kAveraging), "Averages of checkpoints");
-      });
-  add_items<&Manifest::quantizers, ItemKind::kQuantizer>(
-      f, "quantizers", [](const Catalog& catalog) {
-        return described(entries_schema(catalog, ItemKind::kQuantizer),
-                         "Methods; a list is an axis");
-      });
-  add_items<&Manifest::metrics, ItemKind::kMetric>(f, "metrics", metrics_schema)
-      .then(check_metrics);
-  add_section<&Manifest::calibrations, read_calibrations>(
-      f, "calibration", described(calibration_schema(), "Named calibration data"));
-  f.own(
-      "corpora",
-      [](const Catalog& catalog) {
-        return described(corpora_schema(catalog), "Named texts or ids");
-      },
+      "checkpoints", checkpoints_schema(),
       [](MappingReader& reader, Manifest& out) {
-        out.corpora = read_corpora(reader.get("corpora"), out.problems);
-      });
-  f.own("report", {{"type", json::array({"object", "null"})}, {"description", "The report"}},
-        [](MappingReader& reader, Manifest& out) {
-          if (const YamlNode* report = reader.get("report")) {
-            out.report = *report;
-          }
-        });
-  f.own("sweep",
-        described(sweep_schema(), "Points, or lists under dotted paths; each point is a run"),
-        [](MappingReader& reader, Manifest&) { reader.get("sweep"); });
-  add_section<&Manifest::storage, read_storage>(
-      f, "storage",
-      described(storage_schema(), "What `run --fetch` may keep of the hub's weights"));
-  add_section<&Manifest::cluster, read_cluster>(
-      f, "cluster", described(cluster_schema(), "What quench submit asks a cluster for"));
+        if (const YamlNode* checkpoints = reader.require("checkpoints")) {
+          out.checkpoints = read_checkpoints(*checkpoints, out.problems);
+        }
+      },
+      "The trajectory: a tree of branches");
+  f.own("train", train_schema, read_train, "What to train, with `model: train`");
+  add_items<&Manifest::averagings, ItemKind::kAveraging>(f, "averaging", "Averages of checkpoints");
+  add_items<&Manifest::quantizers, ItemKind::kQuantizer>(f, "quantizers",
+                                                         "Methods; a list is an axis");
+  add_items<&Manifest::metrics, ItemKind::kMetric>(f, "metrics", "What to measure")
+      .then(check_metrics);
+  add_section<&Manifest::calibrations, read_calibrations>(f, "calibration", calibration_schema(),
+                                                          "Named calibration data");
+  add_section<&Manifest::corpora, read_corpora>(f, "corpora", corpora_schema, "Named texts or ids");
+  f.own(
+      "report", {{"type", json::array({"object", "null"})}},
+      [](MappingReader& reader, Manifest& out) {
+        if (const YamlNode* report = reader.get("report")) {
+          out.report = *report;
+        }
+      },
+      "The report");
+  f.own(
+      "sweep", sweep_schema(), [](MappingReader& reader, Manifest&) { reader.get("sweep"); },
+      "Points, or lists under dotted paths; each point is a run");
+  add_section<&Manifest::storage, read_storage>(f, "storage", storage_schema(),
+                                                "What `run --fetch` may keep of the hub's weights");
+  add_section<&Manifest::cluster, read_cluster>(f, "cluster", cluster_schema(),
+                                                "What quench submit asks a cluster for");
 });
 
 }  // namespace

@@ -26,7 +26,7 @@
 #include "core/base/config/written.hpp"
 #include "core/error.hpp"
 #include "core/plugin/catalog/catalog.hpp"
-#include "run/manifest/schema_pieces.hpp"
+#include "run/manifest/manifest_schema.hpp"
 
 namespace quench {
 
@@ -124,8 +124,10 @@ class Fields {
     const std::string& name() const { return name_; }
     const std::string& now() const { return now_; }  // or ""
     nlohmann::json schema(const Catalog& catalog) const {
-      return schema_of_ != nullptr ? schema_of_(catalog) : schema_;
+      return schema_of_ != nullptr ? with_meaning(schema_of_(catalog)) : schema();
     }
+    // The same where it does not depend on what is installed.
+    nlohmann::json schema() const { return with_meaning(schema_); }
     void read(MappingReader& reader, Section& out) const {
       if (required_) {
         reader.require(name_);
@@ -138,7 +140,12 @@ class Fields {
 
    private:
     friend class Fields;
+    nlohmann::json with_meaning(nlohmann::json schema) const {
+      return *meaning_ == '\0' ? schema : described(std::move(schema), meaning_);
+    }
+
     std::string name_;
+    const char* meaning_ = "";
     std::string now_;
     nlohmann::json schema_;
     SchemaOf schema_of_ = nullptr;
@@ -274,11 +281,11 @@ class Fields {
   }
 
   // A key that is read in its own way. `read` is called whether the key is given or not.
-  Field& own(const char* name, const nlohmann::json& schema, Read read) {
-    return add(name, schema, "", std::move(read));
+  Field& own(const char* name, const nlohmann::json& schema, Read read, const char* meaning = "") {
+    return add(name, schema, meaning, std::move(read));
   }
-  Field& own(const char* name, SchemaOf of, Read read) {
-    return add(name, nullptr, "", std::move(read)).schema(of);
+  Field& own(const char* name, SchemaOf of, Read read, const char* meaning = "") {
+    return add(name, nullptr, meaning, std::move(read)).schema(of);
   }
 
   // ---- what follows
@@ -305,7 +312,7 @@ class Fields {
   // The same where no key's schema depends on what is installed.
   void add_properties(nlohmann::json& properties) const {
     for (const Field& field : all()) {
-      properties[field.name_] = field.schema_;
+      properties[field.name_] = field.schema();
     }
   }
 
@@ -344,9 +351,7 @@ class Fields {
     Field& field = fields_.emplace_back();
     field.name_ = name;
     field.schema_ = schema;
-    if (*meaning != '\0') {
-      field.schema_["description"] = meaning;
-    }
+    field.meaning_ = meaning;
     field.read_ = std::move(read);
     return field;
   }

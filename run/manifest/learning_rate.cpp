@@ -2,14 +2,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <numbers>
 #include <string_view>
 
+#include "core/base/config/amount.hpp"
 #include "core/base/io/file.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "run/manifest/fields.hpp"
 
 namespace quench {
+
+using nlohmann::json;
 
 namespace {
 
@@ -188,6 +193,161 @@ std::optional<double> LearningRate::at(std::optional<int64_t> step,
   const auto below = above - 1;
   const double t = (x - below->first) / (above->first - below->first);
   return below->second + t * (above->second - below->second);
+}
+
+const std::vector<std::pair<std::string, bool>>& decay_shapes() {
+  static const std::vector<std::pair<std::string, bool>> kShapes = {{"linear", false},
+                                                                    {"1-sqrt", true}};
+  return kShapes;
+}
+
+namespace {
+
+using Shape = LearningRateSchedule::Shape;
+
+using Schedule = LearningRateSchedule;
+
+const std::vector<std::pair<std::string, Shape>> kShapes = {{"constant", Shape::kConstant},
+                                                            {"linear", Shape::kLinear},
+                                                            {"cosine", Shape::kCosine},
+                                                            {"wsd", Shape::kWsd}};
+
+// The keys of a schedule: those of every shape, of a decay, and of wsd's decay.
+const Fields<Schedule> kShape([](Fields<Schedule>& f) {
+  f.choice("schedule", &Schedule::shape, kShapes);
+});
+const Fields<Schedule> kRates([](Fields<Schedule>& f) {
+  f.number("peak", &Schedule::peak, "The highest learning rate").required();
+  f.amount("warmup", &Schedule::warmup, "Steps from 0 to the peak");
+});
+const Fields<Schedule> kLength([](Fields<Schedule>& f) {
+  f.amount("steps", &Schedule::steps, "Length of the run; the rate is unknown beyond");
+});
+const Fields<Schedule> kDecay([](Fields<Schedule>& f) {
+  f.number("final", &Schedule::final, "The learning rate at the last step");
+});
+const Fields<Schedule> kWsd([](Fields<Schedule>& f) {
+  f.amount("decay_steps", &Schedule::decay_steps, "Steps of the decay, at the end").required();
+  f.choice("decay", &Schedule::decays_with_square_root, decay_shapes());
+});
+
+// `steps`: length of the run, if it is given elsewhere.
+Schedule read_schedule(MappingReader& reader, std::optional<int64_t> steps) {
+  Schedule out;
+  kShape.read_keys(reader, out);
+  const size_t before = reader.problems().size();
+  kRates.read_keys(reader, out);
+  out.steps = steps;
+  const bool decays = out.shape != Shape::kConstant;
+  if (!steps) {
+    kLength.read_keys(reader, out);
+    if (decays) {
+      reader.require("steps");
+    }
+  }
+  if (decays) {
+    kDecay.read_keys(reader, out);
+  }
+  if (out.shape == Shape::kWsd) {
+    kWsd.read_keys(reader, out);
+  }
+  if (reader.problems().size() == before && out.steps &&
+      (out.warmup > *out.steps || out.decay_steps > *out.steps - out.warmup)) {
+    reader.add(reader.node().place,
+               fmt::format("warmup {} and decay {} are longer than the {} steps", out.warmup,
+                           out.decay_steps, *out.steps));
+  }
+  return out;
+}
+
+json schedule_schema(const json& shapes, std::vector<const Fields<Schedule>*> more,
+                     const json& required) {
+  json properties = {{"schedule", {{"enum", shapes}}}};
+  kRates.add_properties(properties);
+  kLength.add_properties(properties);
+  for (const Fields<Schedule>* fields : more) {
+    fields->add_properties(properties);
+  }
+  json out = closed(std::move(properties));
+  out["required"] = required;
+  return out;
+}
+
+}  // namespace
+
+ManifestLearningRate read_learning_rate(const YamlNode& node, const std::string& where,
+                                        Problems& problems) {
+  const std::string here = where + ": lr";
+  ManifestLearningRate out;
+  out.place = node.place;
+  if (node.is_null()) {
+    return out;
+  }
+  const nlohmann::json number = node.is_scalar() ? yaml_to_json(node) : nlohmann::json();
+  if (number.is_number() && number.get<double>() >= 0) {
+    out.kind = ManifestLearningRate::Kind::kConstant;
+    out.constant = number.get<double>();
+    return out;
+  }
+  const bool by_points = node.find("points") != nullptr;
+  if (!by_points && node.find("schedule") == nullptr) {
+    problems.add(node.place,
+                 fmt::format("{}: got {}, wanted a number, {{points: FILE}} or {{schedule: ...}}",
+                             here, node.described()));
+    return out;
+  }
+  MappingReader reader(node, here, problems);
+  if (by_points) {
+    out.kind = ManifestLearningRate::Kind::kPoints;
+    out.points = reader.text("points", "");
+    out.place = reader.get("points")->place;
+  } else {
+    out.kind = ManifestLearningRate::Kind::kSchedule;
+    out.schedule = read_schedule(reader, std::nullopt);
+  }
+  reader.finish();
+  return out;
+}
+
+json learning_rate_schema() {
+  json points = closed(
+      {{"points", described({{"type", "string"}}, "CSV file with columns step (or tokens), lr")}});
+  points["required"] = json::array({"points"});
+  return {{"description", "The learning rate: a constant, points of a file, or a schedule"},
+          {"anyOf",
+           {{{"type", "null"}},
+            {{"type", "number"}, {"minimum", 0}},
+            points,
+            schedule_schema(json::array({"constant"}), {}, {"schedule", "peak"}),
+            schedule_schema({"linear", "cosine"}, {&kDecay}, {"schedule", "peak", "steps"}),
+            schedule_schema(json::array({"wsd"}), {&kDecay, &kWsd},
+                            {"schedule", "peak", "steps", "decay_steps"})}}};
+}
+
+json training_rate_schema() {
+  json out = schedule_schema({"constant", "linear", "cosine", "wsd"}, {&kDecay, &kWsd},
+                             {"schedule", "peak"});
+  out["properties"].erase("steps");  // of the training
+  json& peak = out["properties"]["peak"];
+  peak.erase("minimum");
+  peak["exclusiveMinimum"] = 0;
+  return out;
+}
+
+LearningRateSchedule read_training_schedule(const YamlNode& node, const std::string& where,
+                                            int64_t steps, Problems& problems) {
+  LearningRateSchedule out;
+  MappingReader reader(node, where, problems);
+  if (reader.require("schedule") != nullptr) {
+    const size_t before = problems.size();
+    out = read_schedule(reader, steps);
+    if (problems.size() == before && out.peak == 0) {
+      problems.add(node.place, where + ": peak = 0, wanted more");
+    }
+  }
+  out.steps = steps;
+  reader.finish({{"steps", "under `train`"}});
+  return out;
 }
 
 }  // namespace quench

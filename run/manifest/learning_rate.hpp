@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -29,5 +30,20 @@ class LearningRate {
   bool by_tokens_ = false;
   std::vector<std::pair<double, double>> points_;  // (step or tokens, rate), ascending
 };
+
+// A number, {points: FILE}, or {schedule: ..., peak: ..., ...}. Adds errors that begin with `where`
+// to `problems`.
+ManifestLearningRate read_learning_rate(const YamlNode& node, const std::string& where,
+                                        Problems& problems);
+
+// The schedule of a training of `steps` steps: the same form without `steps`.
+LearningRateSchedule read_training_schedule(const YamlNode& node, const std::string& where,
+                                            int64_t steps, Problems& problems);
+
+// `decay` of a schedule: true for 1-sqrt.
+const std::vector<std::pair<std::string, bool>>& decay_shapes();
+
+nlohmann::json learning_rate_schema();
+nlohmann::json training_rate_schema();
 
 }  // namespace quench

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "core/base/config/problems.hpp"
+#include "core/base/config/written.hpp"
 #include "core/base/config/yaml.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
-#include "run/manifest/storage_keys.hpp"
 #include "run/manifest/study_job.hpp"
 #include "run/manifest/sweep.hpp"
 
@@ -54,7 +54,8 @@ struct ManifestCalibration {
   uint64_t documents = 0;  // 0: not given
   uint64_t sequences = 0;
   uint64_t length = 0;
-  std::string packing;      // "concat" or "none"
+  std::string packing;  // "concat" or "none"
+  std::string pads = "masked";
   uint64_t pad_batch = 16;  // attending padding: documents that are padded together; 0: none
   int64_t pad_id = -1;
 };
@@ -75,6 +76,13 @@ struct ManifestRequirement {
   Place place;
   Written<std::string> version;  // in VersionRange's form, or empty
   Written<std::string> sha256;   // of the plugin's file, or empty
+};
+
+// What a run that fetches may keep of the hub's weights.
+struct ManifestStorage {
+  Place place;
+  Written<uint64_t> limit;  // bytes that the run's downloads may take in the cache; 0: no limit
+  bool evict = false;       // weights that no cell needs any more are removed
 };
 
 struct Manifest {

@@ -17,6 +17,13 @@ namespace quench {
 
 using PlacedText = Written<std::string>;
 
+// One plugin: an id, or `{id: {parameters}}`.
+struct ManifestPlugin {
+  std::string id;  // empty: none
+  Place place;
+  YamlNode parameters;  // a mapping, or null
+};
+
 // A range of whole numbers, both ends included.
 struct ManifestRange {
   std::string name;  // name of the capture (`match`) or the phase (`phases`)

@@ -1,5 +1,4 @@
-#include "run/manifest/manifest_data.hpp"
-
+#include "run/manifest/document_keys.hpp"
 #include "run/manifest/fields.hpp"
 #include "run/manifest/manifest_schema.hpp"
 
@@ -11,12 +10,7 @@ using nlohmann::json;
 
 constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
 
-// What `pads` says, and what only `pads: counted` needs.
-struct CalibrationEntry : ManifestCalibration {
-  std::string pads = "masked";
-};
-
-using Entry = CalibrationEntry;
+using Entry = ManifestCalibration;
 const Fields<Entry> kCalibration([](Fields<Entry>& f) {
   f.name("corpus", &Entry::corpus, "A name in `corpora`").required();
   f.integer("documents", &Entry::documents, 1, kMaxCount, "How many documents; default: all");
@@ -31,7 +25,7 @@ const Fields<Entry> kCalibration([](Fields<Entry>& f) {
 });
 
 // Attending padding, as in batches of published tools.
-void check_pads(const CalibrationEntry& entry, MappingReader& reader) {
+void check_pads(const ManifestCalibration& entry, MappingReader& reader) {
   const YamlNode* pads = reader.get("pads");
   if (entry.pads == "counted") {
     if (entry.pad_id < 0) {
@@ -49,7 +43,7 @@ void check_pads(const CalibrationEntry& entry, MappingReader& reader) {
   }
 }
 
-void check_packing(const CalibrationEntry& entry, MappingReader& reader) {
+void check_packing(const ManifestCalibration& entry, MappingReader& reader) {
   if (entry.packing == "concat" && (entry.sequences == 0 || entry.length == 0)) {
     reader.add(entry.place, "packing concat needs `sequences` and `length`");
   } else if (entry.packing == "none" && entry.sequences > 0) {
@@ -58,7 +52,7 @@ void check_packing(const CalibrationEntry& entry, MappingReader& reader) {
 }
 
 ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& problems) {
-  CalibrationEntry entry;
+  ManifestCalibration entry;
   entry.name = member.key;
   entry.place = member.key_place;
   MappingReader reader(member.value, "calibration " + member.key, problems);

@@ -1,12 +1,191 @@
 #include "run/manifest/manifest_items.hpp"
 
+#include <algorithm>
+
 #include "core/error.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "quench/abi/kind/format.h"
+#include "quench/abi/kind/transform.h"
 #include "run/manifest/manifest_schema.hpp"
 
 namespace quench {
 
+using nlohmann::json;
+
 namespace {
+
+// The section and the keys beside an id.
+struct ItemSection {
+  std::string name;
+  std::string kind;  // of its plugins
+  Fields<ManifestItem> keys;
+
+  // Without those that have a new name.
+  std::vector<std::string> names() const {
+    std::vector<std::string> out;
+    for (const auto& key : keys.all()) {
+      if (key.now().empty()) {
+        out.push_back(key.name());
+      }
+    }
+    return out;
+  }
+};
+
+constexpr long long kMaxReplicates = 10'000;
+constexpr size_t kMaxName = 4096;  // bytes
+
+// ---- values
+
+std::optional<std::string> plain_name(const std::string& text) {
+  return printable(text, kMaxName) == text ? std::optional(text) : std::nullopt;
+}
+
+// `where` begins the errors.
+std::vector<PlacedText> read_names(const YamlNode& list, const std::string& where,
+                                   const char* wanted, Problems& problems) {
+  std::vector<PlacedText> names;
+  if (!list.is_sequence() || list.items.empty()) {
+    problems.add(list.place,
+                 fmt::format("{}: got {}, wanted {}", where,
+                             list.is_sequence() ? "an empty list" : list.described(), wanted));
+    return names;
+  }
+  for (const YamlNode& item : list.items) {
+    const auto same = [&](const PlacedText& earlier) { return earlier.value == item.scalar; };
+    if (!item.is_scalar()) {
+      problems.add(item.place,
+                   fmt::format("{}: got {}, wanted {}", where, item.described(), wanted));
+    } else if (std::any_of(names.begin(), names.end(), same)) {
+      problems.add(item.place,
+                   fmt::format("{}: \"{}\" is given twice", where, printable(item.scalar)));
+    } else {
+      names.push_back({item.scalar, item.place});
+    }
+  }
+  return names;
+}
+
+// A list of names, each given once.
+template <auto Names, typename Section>
+void add_names(Fields<Section>& f, const char* name, const char* wanted, const char* meaning) {
+  f.own(
+      name, {{"type", "array"}, {"items", reference("name")}, {"minItems", 1}},
+      [name, wanted](MappingReader& reader, Section& out) {
+        if (const YamlNode* node = reader.get(name)) {
+          const std::string list = reader.where().substr(0, reader.where().find(':'));
+          out.*Names =
+              read_names(*node, fmt::format("{}: `{}`", list, name), wanted, reader.problems());
+        }
+      },
+      meaning);
+}
+
+using Item = ManifestItem;
+using ItemFields = Fields<ManifestItem>;
+
+template <typename Member>
+ItemFields::Field& add_name(ItemFields& f, const char* name, Member member, const char* meaning) {
+  return f.parsed(name, member, plain_name, "a name", reference("name"), meaning);
+}
+
+void add_label(ItemFields& f) {
+  add_name(f, "label", &Item::label, "Its name in results and figures");
+}
+
+// ---- averaging
+
+const ItemSection kAveragings{
+    "averaging", "averaging", ItemFields([](ItemFields& f) {
+      add_label(f);
+      add_names<&Item::of>(f, "of", "a list of checkpoints, branch@revision",
+                           "An explicit set, branch@last or branch@step600, instead of windows");
+      f.flag("raw", &Item::raw, "false: unaveraged checkpoints leave the grid");
+      f.flag("keep", &Item::keep, "true: write the averaged weights beside the results");
+    })};
+
+// ---- quantizers
+
+const Fields<ManifestReplicates> kReplicates([](Fields<ManifestReplicates>& f) {
+  f.integer("draws", &ManifestReplicates::draws, 1, kMaxReplicates,
+            "Disjoint samples of the calibration corpus");
+  f.integer("jitter", &ManifestReplicates::jitter, 0, kMaxReplicates,
+            "Permutations of the same data");
+  add_names<&ManifestReplicates::at>(f, "at", "a list of first, last, forks or branch@revision",
+                                     "first, last, forks, or branch@revision");
+});
+
+json written_formats(const Catalog& catalog) {
+  json ids = json::array();
+  for (const PluginDescription* format : catalog.of_kind(QUENCH_KIND_FORMAT)) {
+    if (format->instance && (format->instance->needs & QUENCH_FORMAT_WRITES) != 0) {
+      ids.push_back(format->id);
+    }
+  }
+  return {{"enum", ids}};
+}
+
+const ItemSection kQuantizers{
+    "quantizers", "quantizer", ItemFields([](ItemFields& f) {
+      add_label(f);
+      add_name(f, "calibration", &Item::calibration, "A name in `calibration`");
+      f.section("replicates", &Item::replicates, kReplicates, "Repetitions that show the spread");
+      add_name(f, "export", &Item::export_as,
+               "Also write the quantized weights in this file format")
+          .schema(written_formats);
+      f.own(
+          "transform",
+          [](const Catalog& catalog) { return plugin_schema(catalog, QUENCH_KIND_TRANSFORM); },
+          [](MappingReader& reader, Item& item) {
+            item.transform = read_plugin(reader, "transform", "an id or {id: {parameters}}");
+          },
+          "A change of the float model before it is quantized");
+    })};
+
+// ---- metrics
+
+void read_weights(MappingReader& reader, ManifestItem& item) {
+  const YamlNode* node = reader.get("of");
+  if (node == nullptr) {
+    return;
+  }
+  const std::string text = node->is_scalar() ? node->scalar : "";
+  if (text == "all" || text == "float" || text == "quantized") {
+    item.scope.of_float = text != "quantized";
+    item.scope.of_quantized = text != "float";
+  } else {
+    reader.add(node->place,
+               fmt::format("`of`: got {}, wanted all, float, quantized", node->described()));
+  }
+}
+
+const ItemSection kMetrics{
+    "metrics", "metric", ItemFields([](ItemFields& f) {
+      add_label(f);
+      f.own("of", {{"enum", {"all", "float", "quantized"}}}, read_weights,
+            "Which weights it measures");
+      const auto fused = [](Item & item) -> auto& {
+        return item.scope.fused;
+      };
+      f.flag("fused", fused, "true: score within the quantization pass");
+      f.flag("in_pass", fused, "The earlier name of `fused`").renamed_to("fused");
+    })};
+
+const ItemSection& item_section(ItemKind kind) {
+  return kind == ItemKind::kAveraging   ? kAveragings
+         : kind == ItemKind::kQuantizer ? kQuantizers
+                                        : kMetrics;
+}
+
+// The section that has such a key, or nullptr.
+const ItemSection* section_with(const std::string& key) {
+  for (const ItemSection* section : {&kAveragings, &kQuantizers, &kMetrics}) {
+    if (section->keys.find(key) != nullptr) {
+      return section;
+    }
+  }
+  return nullptr;
+}
 
 class ItemReader {
  public:
@@ -90,6 +269,34 @@ class ItemReader {
 
 }  // namespace
 
+bool stands_beside_an_id(const std::string& key) {
+  return section_with(key) != nullptr;
+}
+
+ManifestPlugin read_plugin(MappingReader& reader, const char* key, const std::string& wanted,
+                           const std::string& of) {
+  const YamlNode* given = reader.get(key);
+  if (given == nullptr) {
+    return {};
+  }
+  const YamlNode& node = *given;
+  if (node.is_scalar()) {
+    return {node.scalar, node.place, {}};
+  }
+  if (!node.is_mapping() || node.members.size() != 1) {
+    reader.add(node.place, fmt::format("`{}`: got {}, wanted {}", key, node.described(), wanted));
+    return {"", node.place, {}};
+  }
+  const YamlNode::Member& chosen = node.members.front();
+  ManifestPlugin out{chosen.key, chosen.key_place, chosen.value};
+  if (!chosen.value.is_mapping() && !chosen.value.is_null()) {
+    reader.add(chosen.value.place, fmt::format("{}{}: got {}, wanted a mapping of parameters", of,
+                                               printable(chosen.key), chosen.value.described()));
+    out.parameters = {};
+  }
+  return out;
+}
+
 std::vector<ManifestItem> read_items(const YamlNode* node, ItemKind kind, Problems& problems) {
   std::vector<ManifestItem> items;
   const ItemSection& section = item_section(kind);
@@ -108,12 +315,12 @@ std::vector<ManifestItem> read_items(const YamlNode* node, ItemKind kind, Proble
   return items;
 }
 
-nlohmann::json entries_schema(const Catalog& catalog, ItemKind kind) {
+json entries_schema(const Catalog& catalog, ItemKind kind) {
   const ItemSection& section = item_section(kind);
-  nlohmann::json properties = nlohmann::json::object();
+  json properties = json::object();
   section.keys.add_properties(catalog, properties);
-  nlohmann::json one_id = nlohmann::json::array();
-  nlohmann::json bare = nlohmann::json::array();  // ids that may stand alone
+  json one_id = json::array();
+  json bare = json::array();  // ids that may stand alone
   for (const PluginDescription* plugin : catalog.of_kind(section.kind)) {
     properties[plugin->id] = parameters_schema(*plugin);
     one_id.push_back({{"required", {plugin->id}}});
@@ -121,8 +328,8 @@ nlohmann::json entries_schema(const Catalog& catalog, ItemKind kind) {
       bare.push_back(plugin->id);
     }
   }
-  nlohmann::json entry = closed(std::move(properties));
-  nlohmann::json forms = nlohmann::json::array();
+  json entry = closed(std::move(properties));
+  json forms = json::array();
   if (!one_id.empty()) {
     entry["oneOf"] = one_id;
     forms.push_back(entry);
@@ -130,8 +337,11 @@ nlohmann::json entries_schema(const Catalog& catalog, ItemKind kind) {
   if (!bare.empty()) {
     forms.push_back({{"enum", bare}});
   }
-  nlohmann::json out = {{"type", nlohmann::json::array({"array", "null"})}};
-  out["items"] = forms.empty() ? nlohmann::json(false) : nlohmann::json{{"anyOf", forms}};
+  json out = {{"type", json::array({"array", "null"})}};
+  if (kind == ItemKind::kMetric) {  // there must be one
+    out = {{"type", "array"}, {"minItems", 1}};
+  }
+  out["items"] = forms.empty() ? json(false) : json{{"anyOf", forms}};
   return out;
 }
 

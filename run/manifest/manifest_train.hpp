@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "core/plugin/catalog/catalog.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
-#include "run/manifest/plugin_entry.hpp"
 
 namespace quench {
 

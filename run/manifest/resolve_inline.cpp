@@ -34,21 +34,15 @@ std::string with_transform(const std::string& label, const PluginUse& transform)
 }
 
 const ParameterSchema* find_parameter(const PluginDescription& plugin, const std::string& name) {
-  for (const ParameterSchema& schema : plugin.parameters) {
-    if (schema.name == name) {
-      return &schema;
-    }
-  }
-  return nullptr;
+  const auto found = std::find_if(plugin.parameters.begin(), plugin.parameters.end(),
+                                  [&](const auto& schema) { return schema.name == name; });
+  return found != plugin.parameters.end() ? &*found : nullptr;
 }
 
 const ParameterSchema* first_of_type(const PluginDescription& plugin, int32_t type) {
-  for (const ParameterSchema& schema : plugin.parameters) {
-    if (schema.type == type) {
-      return &schema;
-    }
-  }
-  return nullptr;
+  const auto found = std::find_if(plugin.parameters.begin(), plugin.parameters.end(),
+                                  [&](const auto& schema) { return schema.type == type; });
+  return found != plugin.parameters.end() ? &*found : nullptr;
 }
 
 namespace {

@@ -17,8 +17,8 @@ namespace quench {
 
 // Resolves the whole manifest: one experiment per point of its sweep (one without). A list where a
 // parameter's schema has a scalar is an axis: one cell per element. Throws Error(INVALID_ARGUMENT)
-// with all problems, one per line. `list`: who knows the revisions of hub models; without it, the
-// cache. `ask` knows what is wrong with what the report is asked for; without it, nothing looks.
+// with all problems, one per line. `list` knows the revisions of hub models; without it, the
+// cache does. `ask` checks the section `report`; without it, the section is not checked.
 std::vector<Experiment> resolve_manifest(const Manifest& manifest, Catalog& catalog,
                                          const HubEnvironment& hub, ListRevisions list = nullptr,
                                          const AskReport& ask = nullptr);

@@ -12,7 +12,6 @@
 #include "core/plugin/services/host_services.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
-#include "run/manifest/parameter_grid.hpp"
 #include "run/manifest/requirements.hpp"
 #include "run/manifest/resolve_data.hpp"
 #include "run/manifest/resolve_items.hpp"

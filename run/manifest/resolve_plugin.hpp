@@ -10,14 +10,25 @@
 #include <string>
 #include <vector>
 
+#include "core/base/config/yaml.hpp"
 #include "core/error.hpp"
 #include "core/hub/environment.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/catalog/description.hpp"
 #include "run/manifest/manifest.hpp"
 
 namespace quench {
+
+// The parameters with several values: lists where the schema has a scalar, lists of lists where it
+// has a list.
+std::vector<std::string> grid_axes(const PluginDescription& plugin, const YamlNode& parameters);
+
+// All combinations, last key fastest. Throws Error(INVALID_ARGUMENT) before making any if there are
+// more than kMaxCells.
+std::vector<nlohmann::json> grid_points(const PluginDescription& plugin,
+                                        const YamlNode& parameters);
 
 // Where hf://... is in the cache; nothing if it is missing, after adding the reason to `absent`.
 // Throws Error for a malformed spec or a damaged cache.

@@ -8,10 +8,9 @@
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/plugin/catalog/choose.hpp"
-#include "core/plugin/handles/averaging_handle.hpp"
 #include "core/plugin/handles/model_handle.hpp"
+#include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/branches.hpp"
-#include "run/manifest/missing_averages.hpp"
 #include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
 
@@ -202,66 +201,56 @@ std::vector<int64_t> snapshot_steps(const TrainingBranch& branch, int64_t every)
 std::vector<WeightsCell> TrainingResolver::averages(const AveragingCell& averaging, size_t index,
                                                     const Trajectory& trajectory,
                                                     std::vector<std::string>& gaps) {
-  AveragingHandle handle(catalog_, *averaging.plugin, averaging.parameters);
+  AveragingHandle scheme(catalog_, *averaging.plugin, averaging.parameters);
+  const auto tokens = static_cast<int64_t>(training_->recipe.tokens_per_step());
+  std::vector<std::vector<int64_t>> steps;      // by branch: those of its members
+  std::vector<std::vector<std::string>> names;  // likewise
+  std::vector<size_t> first = {0};              // likewise: its first checkpoint
+  std::vector<AveragedBranch> branches;
+  for (const TrainingBranch& branch : training_->branches) {
+    const std::vector<int64_t>& own = steps.emplace_back(snapshot_steps(branch, spec_.snapshots));
+    std::vector<std::string>& called = names.emplace_back();
+    std::transform(own.begin(), own.end(), std::back_inserter(called), revision_of);
+    AveragedBranch& seen = branches.emplace_back(AveragedBranch{branch.name, {}, {}});
+    for (size_t i = 0; i < own.size(); ++i) {
+      seen.members.push_back(
+          {sizeof(quench_averaging_member), called[i].c_str(), own[i], own[i] * tokens});
+    }
+    for (const int64_t step : branch.checkpoints) {
+      seen.ends.push_back(
+          static_cast<uint64_t>(std::lower_bound(own.begin(), own.end(), step) - own.begin()));
+    }
+    first.push_back(first.back() + branch.checkpoints.size());
+  }
   std::vector<WeightsCell> out;
-  MissingAverages missing(averaging.label);
-  std::string reason = "there are no checkpoints";
-  size_t first = 0;  // checkpoint of the branch
-  for (size_t b = 0; b < training_->branches.size(); ++b) {
-    TrainingBranch& branch = training_->branches[b];
-    const std::vector<int64_t> steps = snapshot_steps(branch, spec_.snapshots);
-    std::vector<std::string> names;
-    std::transform(steps.begin(), steps.end(), std::back_inserter(names), revision_of);
-    std::vector<quench_averaging_member> members;
-    for (size_t i = 0; i < steps.size(); ++i) {
-      members.push_back({sizeof(quench_averaging_member), names[i].c_str(), steps[i],
-                         steps[i] * static_cast<int64_t>(training_->recipe.tokens_per_step())});
-    }
-    missing.begin_branch(branch.name);
-    for (size_t c = 0; c < branch.checkpoints.size(); ++c) {
-      const auto last = static_cast<uint64_t>(
-          std::lower_bound(steps.begin(), steps.end(), branch.checkpoints[c]) - steps.begin());
-      WeightsCell cell{first + c, index, {}};
-      LiveAverage average{averaging.plugin, averaging.parameters, averaging.label, {}};
-      try {
-        for (const uint64_t member : handle.select(members, last)) {
-          average.members.push_back(steps[member]);
+  gaps = select_averages(
+      scheme, averaging.label, branches,
+      [&](size_t b, size_t end, const std::vector<uint64_t>& members) {
+        TrainingBranch& branch = training_->branches[b];
+        WeightsCell cell{first[b] + end, index, {}};
+        LiveAverage average{averaging.plugin, averaging.parameters, averaging.label, {}};
+        for (const uint64_t member : members) {
+          const int64_t step = steps[b][member];
+          average.members.push_back(step);
+          const auto at =
+              std::lower_bound(branch.checkpoints.begin(), branch.checkpoints.end(), step);
+          if (at != branch.checkpoints.end() && *at == step) {
+            cell.members.push_back(first[b] + static_cast<size_t>(at - branch.checkpoints.begin()));
+          }
+          cell.live_members.push_back(revision_of(step));
         }
-      } catch (const Error& error) {
-        if (error.code() != QUENCH_FAILED_PRECONDITION) {
-          throw;
+        if (cell.members.size() == average.members.size()) {
+          cell.live_members.clear();
+        } else {
+          cell.members.clear();
+          cell.live = trajectory.checkpoints[cell.checkpoint];
+          cell.live->location = TrainedStates(catalog_.options().cache_dir)
+                                    .weights_path(live_average_key(average, keys_[b]))
+                                    .string();
+          branch.averages.push_back(std::move(average));
         }
-        reason = error.what();
-        missing.missing(names[last], reason);
-        continue;
-      }
-      for (const int64_t step : average.members) {
-        const auto at =
-            std::lower_bound(branch.checkpoints.begin(), branch.checkpoints.end(), step);
-        if (at != branch.checkpoints.end() && *at == step) {
-          cell.members.push_back(first + static_cast<size_t>(at - branch.checkpoints.begin()));
-        }
-        cell.live_members.push_back(revision_of(step));
-      }
-      if (cell.members.size() == average.members.size()) {
-        cell.live_members.clear();
-      } else {
-        cell.members.clear();
-        cell.live = trajectory.checkpoints[cell.checkpoint];
-        cell.live->location = TrainedStates(catalog_.options().cache_dir)
-                                  .weights_path(live_average_key(average, keys_[b]))
-                                  .string();
-        branch.averages.push_back(std::move(average));
-      }
-      out.push_back(std::move(cell));
-      missing.found();
-    }
-    first += branch.checkpoints.size();
-  }
-  if (out.empty()) {
-    fail(QUENCH_FAILED_PRECONDITION, "no checkpoint has this average: {}", reason);
-  }
-  gaps = missing.lines();
+        out.push_back(std::move(cell));
+      });
   return out;
 }
 

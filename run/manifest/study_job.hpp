@@ -36,7 +36,7 @@ struct StudyManifest {
   std::vector<StudyJob> jobs;
 };
 
-// Who reads a file of the study.
+// Reads a file of the study.
 using ReadStudy = std::function<StudyManifest(const std::filesystem::path&)>;
 
 // Whether the document is one of the study's files and not a manifest.

@@ -8,7 +8,7 @@
 #include <set>
 #include <sstream>
 
-#include "cli/error_parts.hpp"
+#include "cli/answer.hpp"
 #include "core/version.hpp"
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"

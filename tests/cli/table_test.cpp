@@ -1,8 +1,7 @@
-#include "cli/table.hpp"
-
 #include <catch2/catch.hpp>
 
-#include "cli/progress_line.hpp"
+#include "cli/table.hpp"
+#include "cli/terminal_text.hpp"
 
 using quench::Record;
 using quench::records_table;

@@ -38,7 +38,6 @@ const std::map<Computed, const char*>& allowed() {
       {{"run/grid/estimate.cpp", "log"}, kCost},
       {{"run/grid/estimate.cpp", "seconds"}, kCost},
       {{"run/grid/expected_run.cpp", "accumulate"}, kCost},
-      {{"run/grid/run_eta.cpp", "accumulate"}, kCost},
       {{"run/manifest/learning_rate.cpp", "cos"}, kAxis},
       {{"run/manifest/learning_rate.cpp", "sqrt"}, kAxis},
       {{"train/training_flops.cpp", "linear"}, kCost},

@@ -1,4 +1,3 @@
-#include "run/measured_cell.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,6 +1,6 @@
-#include "run/grid/run_eta.hpp"
-
 #include <catch2/catch.hpp>
+
+#include "run/grid/expected_run.hpp"
 
 using quench::RunEta;
 

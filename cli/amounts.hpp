@@ -1,9 +1,10 @@
-// Formats times for people.
+// Formats times and amounts of bytes for people.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace quench {
@@ -21,6 +22,14 @@ inline std::string duration_text(double seconds) {
     return fmt::format("{} min {:02} s", whole / 60, whole % 60);
   }
   return fmt::format("{} h {:02} min", whole / 3600, whole / 60 % 60);
+}
+
+// "0.3 MiB", "12.5 MiB", "5.9 GiB".
+inline std::string bytes_text(uint64_t bytes) {
+  constexpr double kMebi = 1024.0 * 1024.0;
+  const double mebibytes = static_cast<double>(bytes) / kMebi;
+  return mebibytes < 1024 ? fmt::format("{:.1f} MiB", mebibytes)
+                          : fmt::format("{:.1f} GiB", mebibytes / 1024);
 }
 
 }  // namespace quench

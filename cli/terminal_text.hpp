@@ -1,4 +1,4 @@
-// The line that a terminal shows of work under way: one that never wraps.
+// The width of the terminal that shows what a command prints, and text that fits into it.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,18 @@
 
 namespace quench {
 
+// The columns that a line may fill on the terminal behind a descriptor: one less than it has, since
+// some terminals wrap once the last one is filled. Nothing if it is no terminal.
+std::optional<size_t> terminal_columns(int descriptor);
+
+// The same for results(). What is piped or written to a file keeps its full width.
+std::optional<size_t> output_columns();
+
+// Folds the lines that do not fit into output_columns() between their words; what follows the
+// first part of a line is indented.
+std::string fitted_lines(const std::string& text, size_t indent = 2);
+
+// What the line of work under way shows, which never wraps.
 struct ProgressState {
   uint64_t cells_done = 0;
   uint64_t cells_total = 0;  // 0: no count

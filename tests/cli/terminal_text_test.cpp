@@ -1,7 +1,7 @@
-#include "cli/progress_line.hpp"
-
 #include <catch2/catch.hpp>
 #include <sstream>
+
+#include "cli/terminal_text.hpp"
 
 using quench::columns_of;
 using quench::folded;

@@ -1,4 +1,4 @@
-#include "run/grid/pass_peaks.hpp"
+#include "run/grid/peak_memory.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -8,6 +8,8 @@
 #include "core/pass/judge.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/quantizer_instances.hpp"
+#include "core/plugin/handles/metric_handle.hpp"
+#include "quench/abi/extension/gradients.h"
 #include "run/grid/estimate.hpp"
 #include "run/manifest/described_model.hpp"
 
@@ -17,6 +19,57 @@ namespace {
 
 bool is_on_gpu(const Experiment& experiment) {
   return experiment.device.type != QUENCH_DEVICE_CPU;
+}
+
+MetricPeak peak_of(const MetricHandle& metric, const ModelHandle& model, bool on_gpu) {
+  MetricPeak out;
+  out.all = out.host = metric.memory(model);
+  if (on_gpu) {
+    const bool keeps_vectors = model.extension(QUENCH_MODEL_VECTORS) != nullptr;
+    const MetricHandle::Placed whole = metric.memory_on_device(model, keeps_vectors);
+    const MetricHandle::Placed by_block = metric.memory_on_device(model, false);
+    out.host = std::max(whole.host, by_block.host);
+    out.device = whole.device;
+    out.device_by_block = by_block.device;
+  }
+  return out;
+}
+
+// The larger of each, and `more` of everything that is there.
+void take_larger(MetricPeak& most, const MetricPeak& peak, uint64_t more, bool on_gpu) {
+  most.all = std::max(most.all, peak.all + more);
+  most.host = std::max(most.host, peak.host + more);
+  if (on_gpu) {
+    most.device = std::max(most.device, peak.device + more);
+    most.device_by_block = std::max(most.device_by_block, peak.device_by_block + more);
+  }
+}
+
+MetricMemory metric_memory_of(Catalog& catalog, const Experiment& experiment,
+                              const HubEnvironment& hub) {
+  MetricMemory out{0, 0, std::vector<MetricPeak>(experiment.metrics.size())};
+  const bool on_gpu = is_on_gpu(experiment);
+  for (size_t m = 0; m < experiment.metrics.size(); ++m) {
+    const MetricCell& cell = experiment.metrics[m];
+    try {
+      const MetricHandle metric(catalog, *cell.plugin, cell.parameters);
+      if (!metric.predicts_memory()) {
+        continue;
+      }
+      const quench_dtype dtype = cell.dtype.value_or(experiment.dtype);
+      const bool own = !same_dtype(dtype, experiment.dtype);  // a second model, in its own dtype
+      for (const DescribedModel& each : describe_models(catalog, experiment, hub, dtype).models) {
+        const uint64_t parameters = parameter_count(each.model);
+        out.parameters = std::max(out.parameters, parameters);
+        out.visiting = std::max(out.visiting, visiting_elements(each.model) * dtype_size(dtype));
+        take_larger(out.peaks[m], peak_of(metric, each.model, on_gpu),
+                    own ? parameters * dtype_size(dtype) : uint64_t{0}, on_gpu);
+      }
+    } catch (const Error&) {  // the checks of a run report what is wrong
+      out.peaks[m] = {};
+    }
+  }
+  return out;
 }
 
 // How many quantizers share the pass of `cell`.
@@ -60,6 +113,16 @@ PassWork work_of(const Experiment& experiment, const QuantizerCell& cell,
 }
 
 }  // namespace
+
+std::vector<MetricMemory> predict_metric_memory(Catalog& catalog,
+                                                const std::vector<Experiment>& experiments,
+                                                const HubEnvironment& hub) {
+  std::vector<MetricMemory> out;
+  for (const Experiment& experiment : experiments) {
+    out.push_back(metric_memory_of(catalog, experiment, hub));
+  }
+  return out;
+}
 
 std::vector<PassPeak> predict_pass_peaks(Catalog& catalog, const Experiment& experiment,
                                          const HubEnvironment& hub) {
