@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/base/json/json_number.hpp"
-#include "core/pass/apply_transform.hpp"
 #include "core/pass/judge.hpp"
+#include "core/pass/apply_transform.hpp"
 #include "core/plugin/calls/at_work.hpp"
 
 namespace quench {
