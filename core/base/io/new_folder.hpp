@@ -1,6 +1,8 @@
 // A folder that appears completely or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -26,9 +28,10 @@ class NewFolder {
  public:
   enum class Existing { kRefused, kMayBeReplaced };
 
-  // Throws Error: FAILED_PRECONDITION if something exists at `path` and `existing` refuses it;
-  // otherwise like AtomicFile.
-  explicit NewFolder(const std::filesystem::path& path, Existing existing = Existing::kRefused);
+  // `mode`: of the temporary folder. Throws Error: FAILED_PRECONDITION if something exists at
+  // `path` and `existing` refuses it; otherwise like AtomicFile.
+  explicit NewFolder(const std::filesystem::path& path, Existing existing = Existing::kRefused,
+                     mode_t mode = 0777);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;
