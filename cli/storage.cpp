@@ -10,7 +10,7 @@
 #include "cli/standard_streams.hpp"
 #include "core/hub/cached_repository.hpp"
 #include "core/hub/fetch/download_ledger.hpp"
-#include "core/hub/fetch/listing.hpp"
+#include "core/hub/fetch/fetch_plan.hpp"
 #include "core/hub/snapshot.hpp"
 
 namespace quench {

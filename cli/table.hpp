@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/store/record.hpp"
-#include "core/store/sweep_point.hpp"
+#include "core/store/record_columns.hpp"
 
 namespace quench {
 

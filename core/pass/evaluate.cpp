@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/base/json/json_number.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"

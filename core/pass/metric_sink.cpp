@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "core/base/json/json_number.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 

@@ -13,7 +13,6 @@
 #include <unordered_map>
 
 #include "core/base/json/canonical_json.hpp"
-#include "core/base/json/json_number.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/store/json_members.hpp"

@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "core/base/io/atomic_file.hpp"
 #include "core/base/io/lease.hpp"
-#include "core/base/io/written_files.hpp"
 
 namespace quench {
 

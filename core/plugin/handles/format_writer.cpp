@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/calls/table_call.hpp"
-#include "core/plugin/handles/offered_tensor.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 #include "core/plugin/handles/sink_room.hpp"
 
 namespace quench {

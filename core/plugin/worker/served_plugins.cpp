@@ -12,7 +12,7 @@
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/foreign_code.hpp"
 #include "core/plugin/catalog/worker_start.hpp"
-#include "core/plugin/library/library_environment.hpp"
+#include "core/plugin/library/library.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/services/device_copies.hpp"
