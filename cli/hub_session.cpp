@@ -6,7 +6,7 @@
 #include "cli/amounts.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/report_in_python.hpp"
-#include "core/hub/fetch/listing.hpp"
+#include "core/hub/fetch/fetch_plan.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "run/grid/grid.hpp"
 #include "run/manifest/resolve_items.hpp"

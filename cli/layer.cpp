@@ -6,7 +6,7 @@
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/base/json/json_number.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"

@@ -9,7 +9,6 @@
 #include <csignal>
 
 #include "core/base/process/child_process.hpp"
-#include "core/plugin/catalog/find_program.hpp"
 #include "core/plugin/catalog/python_file.hpp"
 #include "core/plugin/services/host_services.hpp"
 

@@ -6,7 +6,7 @@
 #include "cli/progress.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
-#include "core/base/json/json_number.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/inputs/weights/export_weights.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/inputs/weights/open_weights.hpp"

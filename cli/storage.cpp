@@ -11,7 +11,7 @@
 #include "core/error.hpp"
 #include "core/hub/cached_repository.hpp"
 #include "core/hub/fetch/download_ledger.hpp"
-#include "core/hub/fetch/listing.hpp"
+#include "core/hub/fetch/fetch_plan.hpp"
 #include "core/hub/hub_spec.hpp"
 #include "core/hub/snapshot.hpp"
 #include "quench/abi/kind/metric.h"

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/store/record.hpp"
+#include "core/store/record_columns.hpp"
 #include "core/store/run_scan.hpp"
-#include "core/store/sweep_point.hpp"
 
 namespace quench {
 

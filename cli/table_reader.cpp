@@ -8,7 +8,7 @@
 #include "core/parse_number.hpp"
 #include "core/store/json_members.hpp"
 #include "core/store/metric_text.hpp"
-#include "core/store/sweep_point.hpp"
+#include "core/store/record_columns.hpp"
 
 namespace quench {
 

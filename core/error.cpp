@@ -5,6 +5,12 @@
 
 namespace quench {
 
+void stop_if_asked(const std::atomic<bool>* asked) {
+  if (asked != nullptr && *asked) {
+    fail(QUENCH_CANCELLED, "stopped on request");
+  }
+}
+
 Error current_error() {
   try {
     throw;

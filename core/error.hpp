@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <new>
 #include <stdexcept>
 #include <string>
@@ -31,6 +32,9 @@ template <typename... Args>
 [[noreturn]] void fail(quench_status code, fmt::format_string<Args...> format, Args&&... args) {
   throw Error(code, fmt::format(format, std::forward<Args>(args)...));
 }
+
+// Throws Error(CANCELLED) once the flag is set; nullptr: there is none.
+void stop_if_asked(const std::atomic<bool>* asked);
 
 // The exception that is being handled, as an Error: RESOURCE_EXHAUSTED where no memory was left,
 // FAILED_PRECONDITION where a file system refused, INTERNAL for what was not expected.
@@ -61,6 +65,16 @@ quench_status guarded(quench_error* error, Body&& body) noexcept {
     return report_error(error, QUENCH_INTERNAL, "unknown exception");
   }
 }
+
+// A C function for plugins: Method(arguments...) of the object behind `context`, guarded.
+template <auto Method>
+struct Called;
+template <typename Object, typename... Args, void (Object::*Method)(Args...)>
+struct Called<Method> {
+  static quench_status call(void* context, Args... args, quench_error* error) noexcept {
+    return guarded(error, [&] { (static_cast<Object*>(context)->*Method)(args...); });
+  }
+};
 
 // Text as it may appear in a one-line message: control characters and invalid UTF-8 escaped, cut at
 // `limit` bytes.

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/error.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/weights/float_weights.hpp"
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/pass/evaluate.hpp"

@@ -216,9 +216,7 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
   }
   quench_document document{};
   while (reader.next(document)) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     packer.add(document);
   }
   packer.finish();

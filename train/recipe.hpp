@@ -9,7 +9,7 @@
 
 #include "core/arithmetic/learning_rate.hpp"
 #include "core/plugin/catalog/catalog.hpp"
-#include "core/plugin/handles/corpus_part.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
 
 namespace quench {
 

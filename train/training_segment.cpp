@@ -230,9 +230,7 @@ double SegmentTrainer::batch_loss(int64_t step) {
   const uint64_t order = step > branch_.begin ? branch_.order.value_or(recipe_.seed) : recipe_.seed;
   double loss = 0;
   for (uint64_t done = 0; done < recipe_.batch; done += recipe_.micro_batch) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     loss += model_.accumulate(batches_.shuffled(order, first + done, recipe_.micro_batch), weight);
   }
   return loss * weight;
@@ -286,9 +284,7 @@ std::optional<double> SegmentTrainer::validation_loss(int64_t step) {
   const uint64_t sequences = training_.validation->sequences;
   double loss = 0;
   for (uint64_t done = 0; done < sequences; done += recipe_.micro_batch) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     loss += model_.evaluate(
         validation_->in_order(done, std::min(recipe_.micro_batch, sequences - done)));
   }

@@ -62,9 +62,7 @@ TensorHashes hash_tensors(const TensorSource& source, const std::atomic<bool>* c
     content.tensor(tensor);
     const uint64_t total = *element_count(tensor.shape);
     for (uint64_t first = 0; first < total; first += kHashBlock) {
-      if (cancel != nullptr && *cancel) {
-        fail(QUENCH_CANCELLED, "stopped on request");
-      }
+      stop_if_asked(cancel);
       const uint64_t elements = std::min(kHashBlock, total - first);
       buffer.resize(elements * dtype_size(tensor.dtype));
       source.read(index, first, elements, buffer.data());

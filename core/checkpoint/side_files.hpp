@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "core/base/io/written_files.hpp"
+#include "core/base/io/atomic_file.hpp"
 #include "core/checkpoint/checkpoint_folder.hpp"
 
 namespace quench {

@@ -16,7 +16,6 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/process_identity.hpp"
 #include "core/error.hpp"
-#include "core/parse_number.hpp"
 
 namespace quench {
 
@@ -30,30 +29,13 @@ constexpr std::string_view kEnd = "end";  // the last line: a claim without it i
 constexpr uint64_t kMaxClaim = uint64_t{16} << 20;
 constexpr auto kLease = std::chrono::hours(48);
 
+// claim-<identity>-<number>
 std::string prefix_of(const ProcessIdentity& process) {
-  return fmt::format("{}{}-{}-{}-", kPrefix, process.place, process.pid, process.start);
+  return fmt::format("{}{}-", kPrefix, identity_text(process));
 }
 
-// claim-PLACE-PID-START-NUMBER
 std::optional<ProcessIdentity> owner_of(const std::string& name) {
-  std::vector<std::string> parts;
-  std::istringstream text(name);
-  for (std::string part; std::getline(text, part, '-');) {
-    parts.push_back(part);
-  }
-  ProcessIdentity out;
-  if (parts.size() != 5) {
-    return std::nullopt;
-  }
-  const auto pid = parse_number<decltype(out.pid)>(parts[2]);
-  const auto start = parse_number<decltype(out.start)>(parts[3]);
-  if (!pid || !start) {
-    return std::nullopt;
-  }
-  out.place = parts[1];
-  out.pid = *pid;
-  out.start = *start;
-  return out;
+  return identity_from(name.substr(kPrefix.size(), name.rfind('-') - kPrefix.size()));
 }
 
 bool is_alive(const ProcessIdentity& owner, const fs::path& claim) {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "core/base/json/json_number.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
@@ -69,22 +69,20 @@ class OpenWeightsList {
 class MetricTokenizer {
  public:
   explicit MetricTokenizer(Tokenizer& tokenizer) : tokenizer_(tokenizer) {
-    view_ = {sizeof view_, this,
-             [](void* context, const char* text, uint64_t bytes, int32_t special,
-                const int32_t** ids, uint64_t* count, quench_error* error) noexcept {
-               auto& self = *static_cast<MetricTokenizer*>(context);
-               return guarded(error, [&] {
-                 self.ids_ = self.tokenizer_.encode(std::string_view(text, bytes), special != 0);
-                 *ids = self.ids_.data();
-                 *count = self.ids_.size();
-               });
-             }};
+    view_ = {sizeof view_, this, Called<&MetricTokenizer::encode>::call};
   }
   MetricTokenizer(const MetricTokenizer&) = delete;
   MetricTokenizer& operator=(const MetricTokenizer&) = delete;
   const quench_tokenizer* get() const { return &view_; }
 
  private:
+  void encode(const char* text, uint64_t bytes, int32_t special, const int32_t** ids,
+              uint64_t* count) {
+    ids_ = tokenizer_.encode(std::string_view(text, bytes), special != 0);
+    *ids = ids_.data();
+    *count = ids_.size();
+  }
+
   Tokenizer& tokenizer_;
   std::vector<int32_t> ids_;
   quench_tokenizer view_{};

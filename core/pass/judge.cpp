@@ -32,9 +32,7 @@ std::optional<QuantizerHandle> find_judge(Catalog& catalog) {
   if (plugin == nullptr) {
     return std::nullopt;
   }
-  std::vector<ParameterProblem> problems;
-  return QuantizerHandle(catalog, *plugin,
-                         complete_parameters(*plugin, nlohmann::json::object(), problems));
+  return QuantizerHandle(catalog, *plugin, default_parameters(*plugin));
 }
 
 }  // namespace quench

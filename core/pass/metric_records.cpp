@@ -24,7 +24,13 @@ namespace {
 class RecordHost {
  public:
   RecordHost(Catalog& catalog, const HubEnvironment& hub) : catalog_(catalog), hub_(hub) {
-    table_ = {sizeof table_, this, locate, yaml_file, yaml_text, want, want_file};
+    table_ = {sizeof table_,
+              this,
+              Called<&RecordHost::locate>::call,
+              Called<&RecordHost::yaml_file>::call,
+              Called<&RecordHost::yaml_text>::call,
+              Called<&RecordHost::want>::call,
+              Called<&RecordHost::want_file>::call};
   }
   RecordHost(const RecordHost&) = delete;
   RecordHost& operator=(const RecordHost&) = delete;
@@ -33,12 +39,6 @@ class RecordHost {
   WantedRecords take() { return std::move(wanted_); }
 
  private:
-  // Runs `body` on the host behind `context` and turns exceptions into a status.
-  template <typename Body>
-  static quench_status guarded(void* context, quench_error* error, Body body) noexcept {
-    return quench::guarded(error, [&] { body(*static_cast<RecordHost*>(context)); });
-  }
-
   // Checks files of the hub's cache against their hashes.
   void check(const char* path) const {
     check_blobs(path, hub_, &HostServices::instance().cancel_flag());
@@ -47,60 +47,47 @@ class RecordHost {
   // Keeps the text until `wants` returns.
   const std::string& keep(std::string text) { return texts_.emplace_back(std::move(text)); }
 
-  static quench_status locate(void* context, const char* location, const char** path,
-                              quench_error* error) noexcept {
-    return guarded(context, error, [&](RecordHost& self) {
-      std::string found = location;
-      if (is_hub_spec(found)) {
-        const ResolvedModel hub = resolve(found, self.hub_);
-        found = (hub.file.empty() ? hub.folder : hub.folder / hub.file).string();
-      }
-      *path = self.keep(std::move(found)).c_str();
-    });
+  void locate(const char* location, const char** path) {
+    std::string found = location;
+    if (is_hub_spec(found)) {
+      const ResolvedModel hub = resolve(found, hub_);
+      found = (hub.file.empty() ? hub.folder : hub.folder / hub.file).string();
+    }
+    *path = keep(std::move(found)).c_str();
   }
 
-  static quench_status yaml_file(void* context, const char* path, const char** json,
-                                 uint64_t* bytes, quench_error* error) noexcept {
-    return guarded(context, error, [&](RecordHost& self) {
-      self.check(path);
-      const std::string yaml = read_file(path, kYamlMaxBytes);
-      const std::string& text = self.keep(yaml_to_json(parse_yaml(yaml, path)).dump());
-      self.wanted_.files.push_back({path, sha256_hex(yaml)});
-      *json = text.c_str();
-      *bytes = text.size();
-    });
+  void yaml_file(const char* path, const char** json, uint64_t* bytes) {
+    check(path);
+    const std::string yaml = read_file(path, kYamlMaxBytes);
+    give_json(yaml, path, json, bytes);
+    wanted_.files.push_back({path, sha256_hex(yaml)});
   }
 
-  static quench_status yaml_text(void* context, const char* text, uint64_t text_bytes,
-                                 const char* name, const char** json, uint64_t* bytes,
-                                 quench_error* error) noexcept {
-    return guarded(context, error, [&](RecordHost& self) {
-      const std::string& kept =
-          self.keep(yaml_to_json(parse_yaml({text, text_bytes}, name)).dump());
-      *json = kept.c_str();
-      *bytes = kept.size();
-    });
+  void yaml_text(const char* text, uint64_t text_bytes, const char* name, const char** json,
+                 uint64_t* bytes) {
+    give_json({text, text_bytes}, name, json, bytes);
   }
 
-  static quench_status want(void* context, const char* name, const char* corpus_id,
-                            const char* parameters_json, quench_error* error) noexcept {
-    return guarded(context, error, [&](RecordHost& self) {
-      CorpusUse use{name, &self.catalog_.require("corpus", corpus_id), {}};
-      std::vector<ParameterProblem> problems;
-      use.parameters =
-          complete_parameters(*use.plugin, parse_json(parameters_json, "parameters"), problems);
-      if (!problems.empty()) {
-        fail(QUENCH_INVALID_ARGUMENT, "corpus {}: {}", use.plugin->id, problems[0].message);
-      }
-      self.wanted_.data_sets.push_back(std::move(use));
-    });
+  void give_json(std::string_view yaml, const char* name, const char** json, uint64_t* bytes) {
+    const std::string& text = keep(yaml_to_json(parse_yaml(yaml, name)).dump());
+    *json = text.c_str();
+    *bytes = text.size();
   }
 
-  static quench_status want_file(void* context, const char* path, quench_error* error) noexcept {
-    return guarded(context, error, [&](RecordHost& self) {
-      self.check(path);
-      self.wanted_.files.push_back({path, sha256_of(File(path)), /*is_read_later=*/true});
-    });
+  void want(const char* name, const char* corpus_id, const char* parameters_json) {
+    CorpusUse use{name, &catalog_.require("corpus", corpus_id), {}};
+    std::vector<ParameterProblem> problems;
+    use.parameters =
+        complete_parameters(*use.plugin, parse_json(parameters_json, "parameters"), problems);
+    if (!problems.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "corpus {}: {}", use.plugin->id, problems[0].message);
+    }
+    wanted_.data_sets.push_back(std::move(use));
+  }
+
+  void want_file(const char* path) {
+    check(path);
+    wanted_.files.push_back({path, sha256_of(File(path)), /*is_read_later=*/true});
   }
 
   Catalog& catalog_;
@@ -152,9 +139,7 @@ void give_records(Catalog& catalog, MetricHandle& metric, const WantedRecords& w
     HeldCorpus corpus(catalog, use, corpora.hub(), corpora.expected_content(use));
     quench_document document{};
     while (corpus.handle().next(document)) {
-      if (HostServices::instance().cancel_flag()) {
-        fail(QUENCH_CANCELLED, "stopped on request");
-      }
+      stop_if_asked();
       if (document.record == nullptr) {
         fail(QUENCH_INVALID_ARGUMENT, "corpus {}: yields no records", use.name);
       }

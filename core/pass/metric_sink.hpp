@@ -31,6 +31,12 @@ class MetricSink {
   SinkRoom room;              // of all of these
 
  private:
+  void take_value(const char* name, double value, const char* unit, int32_t direction,
+                  double standard_error);
+  void take_detail(const char* name, double value);
+  void take_items(const char* name, const double* given, uint64_t count);
+  void take_json(const char* name, const char* text, uint64_t bytes);
+
   quench_metric_sink sink_;
 };
 

@@ -3,12 +3,14 @@
 
 #include <functional>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "core/inputs/weights/float_weights.hpp"
 #include "core/pass/channel_scale.hpp"
 #include "core/pass/logit_probe.hpp"
+#include "core/plugin/handles/transform_handle.hpp"
 #include "quench/abi/kind/transform.h"
 
 namespace quench {
@@ -32,5 +34,14 @@ struct ModelEdits {
 ModelEdits edit_model(ModelHandle& model, const std::string& who,
                       const std::function<void(const quench_model_editor&)>& apply,
                       const CalibrationRows* calibration, FloatWeights& kept);
+
+// Shows the transform the float model's activations, if it wants them, and lets it change the
+// model. `kept` has the weights that it replaces. Throws what edit_model throws, and
+// FAILED_PRECONDITION for a transform that needs activations if there is no calibration.
+ModelEdits apply_transform(ModelHandle& model, TransformHandle& transform,
+                           const CalibrationRows* calibration, FloatWeights& kept);
+
+// The record's description: changes by name, the number of each kind, how far the logits moved.
+nlohmann::json describe_edits(const ModelEdits& edits);
 
 }  // namespace quench

@@ -5,7 +5,7 @@
 
 #include "core/base/io/tensor_memory.hpp"
 #include "core/checkpoint/dtype.hpp"
-#include "core/inputs/weights/host_copy_memory.hpp"
+#include "core/inputs/weights/device_tensor.hpp"
 #include "core/pass/activation_stream.hpp"
 
 namespace quench {

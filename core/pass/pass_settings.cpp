@@ -4,12 +4,6 @@
 
 namespace quench {
 
-void stop_if_asked() {
-  if (HostServices::instance().cancel_flag()) {
-    fail(QUENCH_CANCELLED, "stopped on request");
-  }
-}
-
 PassSettings::PassSettings(ModelHandle& model, std::span<QuantizerHandle* const> quantizers,
                            const QuantizeOptions& options)
     : keys_(options.setting_keys) {

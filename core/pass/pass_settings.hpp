@@ -8,11 +8,9 @@
 
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/calls/at_work.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
-
-// Throws Error(CANCELLED) after a stop request.
-void stop_if_asked();
 
 // The state of the model that a group's activations come from.
 enum class RowsFrom {

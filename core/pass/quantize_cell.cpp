@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/base/json/json_number.hpp"
-#include "core/pass/apply_transform.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/pass/judge.hpp"
+#include "core/pass/model_edit.hpp"
 #include "core/plugin/calls/at_work.hpp"
 
 namespace quench {

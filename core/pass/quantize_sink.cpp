@@ -20,65 +20,52 @@ constexpr uint64_t kMostTables = uint64_t{64} << 20;
 
 }  // namespace
 
-struct QuantizeSinkCalls {
-  static QuantizeSink& self(void* context) { return *static_cast<QuantizeSink*>(context); }
-
-  static quench_status tensor(void* context, const char* name, quench_dtype dtype,
-                              int32_t dimensions, const int64_t* shape, quench_tensor* view,
-                              quench_error* error) noexcept {
-    return guarded(error, [&] {
-      if (dimensions < 0 || dimensions > QUENCH_MAX_DIMENSIONS) {
-        fail(QUENCH_INVALID_ARGUMENT, "tensor {}: {} dimensions", name, dimensions);
-      }
-      std::vector<int64_t> lengths(shape, shape + dimensions);
-      QuantizeSink& sink = self(context);
-      const uint64_t elements = element_count(lengths).value_or(0);  // none: refused below
-      const uint64_t size = dtype_size(dtype);
-      sink.tensor_room_.take(name, elements > UINT64_MAX / size ? UINT64_MAX : elements * size);
-      HostTensor made(dtype, std::move(lengths));
-      *view = made.view();
-      if (const auto found = sink.tensors.find(name); found != sink.tensors.end()) {
-        sink.replaced_.push_back(std::exchange(found->second, std::move(made)));
-      } else {
-        sink.tensors.emplace(name, std::move(made));
-      }
-    });
+void QuantizeSink::take_tensor(const char* name, quench_dtype dtype, int32_t dimensions,
+                               const int64_t* shape, quench_tensor* view) {
+  if (dimensions < 0 || dimensions > QUENCH_MAX_DIMENSIONS) {
+    fail(QUENCH_INVALID_ARGUMENT, "tensor {}: {} dimensions", name, dimensions);
   }
-
-  static quench_status number(void* context, const char* name, double value,
-                              quench_error* error) noexcept {
-    return guarded(error, [&] {
-      if (!self(context).numbers.contains(name)) {
-        self(context).word_room_.take(name, sizeof value);
-      }
-      self(context).numbers[name] = value;
-    });
+  std::vector<int64_t> lengths(shape, shape + dimensions);
+  const uint64_t elements = element_count(lengths).value_or(0);  // none: refused below
+  const uint64_t size = dtype_size(dtype);
+  tensor_room_.take(name, elements > UINT64_MAX / size ? UINT64_MAX : elements * size);
+  HostTensor made(dtype, std::move(lengths));
+  *view = made.view();
+  if (const auto found = tensors.find(name); found != tensors.end()) {
+    replaced_.push_back(std::exchange(found->second, std::move(made)));
+  } else {
+    tensors.emplace(name, std::move(made));
   }
+}
 
-  static quench_status text(void* context, const char* name, const char* value,
-                            quench_error* error) noexcept {
-    return guarded(error, [&] {
-      self(context).word_room_.take(name, std::strlen(value));
-      self(context).texts[name] = value;
-    });
+void QuantizeSink::take_number(const char* name, double value) {
+  if (!numbers.contains(name)) {
+    word_room_.take(name, sizeof value);
   }
+  numbers[name] = value;
+}
 
-  static quench_status op(void* context, const quench_linear_op* op, quench_error* error) noexcept {
-    return guarded(error, [&] {
-      if (self(context).has_op()) {
-        fail(QUENCH_INVALID_ARGUMENT, "the op of the linear is given twice");
-      }
-      self(context).op_ = *op;
-    });
+void QuantizeSink::take_text(const char* name, const char* value) {
+  word_room_.take(name, std::strlen(value));
+  texts[name] = value;
+}
+
+void QuantizeSink::take_linear_op(const quench_linear_op* op) {
+  if (has_op()) {
+    fail(QUENCH_INVALID_ARGUMENT, "the op of the linear is given twice");
   }
-};
+  op_ = *op;
+}
 
 QuantizeSink::QuantizeSink(uint64_t weights)
     : tensor_room_("tensors of one linear", kMostTables + kTensorBytesOfWeight * weights),
       word_room_("numbers and texts of one linear", kMostWords),
-      sink_{sizeof(quench_quantize_sink), this,
-            QuantizeSinkCalls::tensor,    QuantizeSinkCalls::number,
-            QuantizeSinkCalls::text,      QuantizeSinkCalls::op} {}
+      sink_{sizeof(quench_quantize_sink),
+            this,
+            Called<&QuantizeSink::take_tensor>::call,
+            Called<&QuantizeSink::take_number>::call,
+            Called<&QuantizeSink::take_text>::call,
+            Called<&QuantizeSink::take_linear_op>::call} {}
 
 void QuantizeSink::require_room(const std::string& label) const {
   tensor_room_.require_enough(label);

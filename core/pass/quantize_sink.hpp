@@ -31,7 +31,11 @@ class QuantizeSink {
   void require_room(const std::string& label) const;
 
  private:
-  friend struct QuantizeSinkCalls;
+  void take_tensor(const char* name, quench_dtype dtype, int32_t dimensions, const int64_t* shape,
+                   quench_tensor* view);
+  void take_number(const char* name, double value);
+  void take_text(const char* name, const char* value);
+  void take_linear_op(const quench_linear_op* op);
 
   SinkRoom tensor_room_;
   SinkRoom word_room_;

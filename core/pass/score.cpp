@@ -32,12 +32,6 @@ quench_tensor row_tensor(void* data, quench_dtype dtype, const int64_t* shape,
   return {data, {QUENCH_DEVICE_CPU, 0}, 1, dtype, shape, strides, 0};
 }
 
-void stop_if_asked() {
-  if (HostServices::instance().cancel_flag()) {
-    fail(QUENCH_CANCELLED, "stopped on request");
-  }
-}
-
 // Runs the head on a micro-batch that has passed all blocks; fills its part of nll and argmax.
 void score_batch(ModelHandle& model, ActivationStream& stream, size_t b,
                  const quench_score_args& args) {

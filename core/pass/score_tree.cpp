@@ -69,9 +69,7 @@ void score_tree(ModelHandle& model, const quench_score_args& args) {
   }
   uint64_t done = 0;
   for (size_t b = 0; b < batches.size(); ++b) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     if (!batches[b].scored.empty()) {
       const std::vector<uint64_t> places = distinct_places(batches[b].scored);
       stream.forward(b, places);

@@ -7,11 +7,12 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <memory>
 #include <span>
+#include <unordered_map>
 
 #include "core/base/json/canonical_json.hpp"
-#include "core/base/json/json_number.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/store/json_members.hpp"
@@ -33,20 +34,12 @@ struct Derivation {
 };
 
 constexpr Derivation kDerivations[] = {
-    {"quantization_error", "nats/token", -1, quantization_error, [](double f) { return f; },
-     "the float loss is 0, so there is no ratio to it"},
+    {"quantization_error", "nats/token", -1, [](double f, double q) { return q / f - 1; },
+     [](double f) { return f; }, "the float loss is 0, so there is no ratio to it"},
     {"relative_accuracy_drop", "accuracy", 1, [](double f, double q) { return (f - q) / (1 - f); },
      [](double f) { return 1 - f; },
      "the float model makes no error, so there is no ratio to its errors"},
 };
-constexpr const Derivation& kOfLoss = kDerivations[0];
-constexpr const Derivation& kOfAccuracy = kDerivations[1];
-
-bool is_defined(const Derivation& derivation, const Record& record) {
-  return record.index == 0 && record.unit == derivation.unit &&
-         record.direction == derivation.direction;
-}
-
 // Members of a record's field, sorted by name as in canonical JSON; none: the whole field.
 struct CommonField {
   std::string_view name;
@@ -78,19 +71,35 @@ void append(std::string_view field, std::string_view member, std::string_view te
   }
 }
 
-// `add` appends what a field has.
-template <typename Add>
-std::string ground_of(const Add& add) {
+// Appends what the line has of a field.
+void append_field(const CommonField& common, const RecordLine& line, std::string& out) {
+  const std::string_view text = line.field(common.name);
+  if (common.members.empty()) {
+    append(common.name, "", text, out);
+  } else if (text.starts_with('{')) {
+    JsonMembers members(text);
+    while (members.next()) {
+      if (has(common.members, members.name())) {
+        append(common.name, members.name(), members.value(), out);
+      }
+    }
+  }
+}
+
+// Everything that a float and a quantized value must share to be comparable, as text: weights,
+// metric, corpora, environment, by the contents in the parts of their keys; only where a record has
+// none by their names.
+std::string common_ground(const RecordLine& line) {
   std::string out;
   for (const CommonField& common : kCommon) {
-    add(common, out);
+    append_field(common, line, out);
   }
   const auto says = [&](std::string_view part) { return out.find(part) != std::string::npos; };
   const bool metric = says("\nparts.metric=");
   const bool weights = says("\nparts.weights=") || says("\nparts.averaging=");
   for (const CommonField& named : kNamed) {
     if (!metric || (!weights && named.name != "details")) {
-      add(named, out);
+      append_field(named, line, out);
     }
   }
   return out;
@@ -223,11 +232,12 @@ uint64_t job_of(const RecordLine& line) {
 // For each counted line, the body of the record derived from it; "" for most, and nothing for one
 // whose float value is not there.
 std::vector<std::optional<std::string>> derive(const RunScan& scan) {
-  FloatValues floats;
+  // By common ground and point of the sweep; the first value of both counts.
+  std::unordered_map<std::string, std::map<uint64_t, size_t>> floats;
   for (const size_t i : scan.counted) {
     const RecordLine& line = scan.lines[i];
     if (derivation_of(line) != nullptr && is_float(line)) {
-      floats.add(common_ground(line), job_of(line), i);
+      floats[common_ground(line)].emplace(job_of(line), i);
     }
   }
   std::vector<std::optional<std::string>> out(scan.counted.size(), "");
@@ -237,8 +247,14 @@ std::vector<std::optional<std::string>> derive(const RunScan& scan) {
     if (derivation == nullptr || is_float(line)) {
       return;
     }
-    const auto place = floats.find(common_ground(line), job_of(line));
-    out[i] = place ? std::optional(body_of(*derivation, scan.lines[*place], line)) : std::nullopt;
+    const auto found = floats.find(common_ground(line));
+    if (found == floats.end()) {
+      out[i] = std::nullopt;
+      return;
+    }
+    const auto same_job = found->second.find(job_of(line));
+    const auto& place = same_job != found->second.end() ? *same_job : *found->second.begin();
+    out[i] = body_of(*derivation, scan.lines[place.second], line);
   });
   return out;
 }
@@ -248,74 +264,6 @@ std::vector<std::optional<std::string>> derive(const RunScan& scan) {
 bool is_derived(std::string_view metric) {
   return std::any_of(std::begin(kDerivations), std::end(kDerivations),
                      [&](const Derivation& derivation) { return derivation.name == metric; });
-}
-
-bool is_loss(const Record& record) {
-  return is_defined(kOfLoss, record);
-}
-
-bool is_accuracy(const Record& record) {
-  return is_defined(kOfAccuracy, record);
-}
-
-double quantization_error(double floating, double quantized) {
-  return quantized / floating - 1;
-}
-
-std::string common_ground(const Record& record) {
-  const auto field = [&](std::string_view name) -> json {
-    return name == "averaging"     ? record.averaging
-           : name == "checkpoint"  ? record.checkpoint
-           : name == "details"     ? record.details
-           : name == "environment" ? record.environment
-           : name == "parts"       ? record.parts
-           : name == "label"       ? json(record.label)
-           : name == "metric"      ? json(record.metric)
-                                   : json(record.unit);
-  };
-  const auto add = [&](const CommonField& common, std::string& out) {
-    const json value = field(common.name);
-    if (common.members.empty()) {
-      append(common.name, "", canonical_json(value), out);
-    } else if (value.is_object()) {
-      for (const auto& [name, member] : value.items()) {
-        if (has(common.members, name)) {
-          append(common.name, name, canonical_json(member), out);
-        }
-      }
-    }
-  };
-  return ground_of(add);
-}
-
-std::string common_ground(const RecordLine& line) {
-  const auto add = [&](const CommonField& common, std::string& out) {
-    const std::string_view text = line.field(common.name);
-    if (common.members.empty()) {
-      append(common.name, "", text, out);
-    } else if (text.starts_with('{')) {
-      JsonMembers members(text);
-      while (members.next()) {
-        if (has(common.members, members.name())) {
-          append(common.name, members.name(), members.value(), out);
-        }
-      }
-    }
-  };
-  return ground_of(add);
-}
-
-void FloatValues::add(std::string ground, uint64_t job, size_t place) {
-  places_[std::move(ground)].emplace(job, place);
-}
-
-std::optional<size_t> FloatValues::find(const std::string& ground, uint64_t job) const {
-  const auto found = places_.find(ground);
-  if (found == places_.end()) {
-    return std::nullopt;
-  }
-  const auto same_job = found->second.find(job);
-  return same_job != found->second.end() ? same_job->second : found->second.begin()->second;
 }
 
 std::vector<size_t> add_derived(RunScan& scan) {

@@ -1,6 +1,6 @@
 #include "core/store/record.hpp"
 
-#include "core/base/json/json_number.hpp"
+#include "core/base/json/canonical_json.hpp"
 
 namespace quench {
 

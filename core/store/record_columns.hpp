@@ -2,13 +2,25 @@
 #pragma once
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/store/run_scan.hpp"
 
 namespace quench {
+
+// Path in the manifest ("train.lr.peak") and value.
+using SweepValue = std::pair<std::string, nlohmann::json>;
+
+// The values of a point as a record holds it ({"train.lr": {"peak": 0.003}}), in the order of its
+// names. Lists are one value. Nothing for null.
+std::vector<SweepValue> sweep_values(const nlohmann::json& point);
+
+// Each path by its last word, or by as many words as tell it from the others: "peak", "lr.peak".
+std::vector<std::string> short_paths(const std::vector<std::string>& paths);
 
 enum class ColumnType { kText, kInteger, kReal, kJson };
 

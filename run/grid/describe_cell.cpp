@@ -1,6 +1,6 @@
 #include "run/grid/describe_cell.hpp"
 
-#include "core/inputs/experiment/described_weights.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/version.hpp"
 

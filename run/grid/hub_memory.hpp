@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/hub/environment.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/store/fingerprints.hpp"

@@ -15,7 +15,7 @@
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/hub/environment.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/pass/metric_records.hpp"
 #include "core/plugin/catalog/catalog.hpp"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "core/inputs/experiment/described_weights.hpp"
+#include "core/inputs/experiment/experiment.hpp"
 #include "quench/abi/kind/metric.h"
 
 namespace quench {

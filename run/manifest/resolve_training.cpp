@@ -6,7 +6,7 @@
 #include "core/arithmetic/learning_rate.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/plugin/handles/model_handle.hpp"
 #include "run/manifest/averaging_windows.hpp"

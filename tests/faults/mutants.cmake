@@ -52,8 +52,7 @@ add_mutant(tombstone_ignored store/store.cpp "while (is_there(file_of(key, gener
 add_mutant(key_part_left_out store/derived.cpp "return std::find(members.begin(), members.end(), name) != members.end();"
            "return !(@M@ && name == \"trajectory\") && std::find(members.begin(), members.end(), name) != members.end();"
            "derived: contents pair values*")
-add_mutant(sides_swapped store/derived.cpp "return quantized / floating - 1;"
-           "return @M@ ? floating / quantized - 1 : quantized / floating - 1;" "derived:*")
+add_mutant(sides_swapped store/derived.cpp "return q / f - 1;" "return @M@ ? f / q - 1 : q / f - 1;" "derived:*")
 add_mutant(spread_off_by_one store/derived.cpp "static_cast<double>(n - 1) / static_cast<double>(n)"
            "static_cast<double>(@M@ ? n : n - 1) / static_cast<double>(n)" "derived:*")
 add_mutant(seal_not_checked store/sealed_folder.cpp "got != wanted.sha256) {" "!@M@ && got != wanted.sha256) {" "sealed folder:*")

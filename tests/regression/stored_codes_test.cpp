@@ -4,8 +4,8 @@
 
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/checkpoint/dtype.hpp"
-#include "core/checkpoint/overlay_source.hpp"
 #include "core/checkpoint/safetensors_writer.hpp"
+#include "tests/regression/overlay_source.hpp"
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
 #include "tests/support/fixtures.hpp"

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "core/error.hpp"
-#include "core/plugin/handles/corpus_part.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/temporary.hpp"
 

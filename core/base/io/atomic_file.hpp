@@ -4,14 +4,23 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "core/base/io/sha256.hpp"
-#include "core/base/io/written_files.hpp"
 
 namespace quench {
+
+// Records which files were written into a folder, hashed from the bytes as they were written.
+struct WrittenFile {
+  uint64_t bytes = 0;
+  std::string sha256;
+};
+
+// By the file's name in its folder.
+using WrittenFiles = std::map<std::string, WrittenFile>;
 
 // Writes to a temporary file in the folder of `path`; commit() makes it durable and gives it its
 // name. Without commit() the destructor removes the temporary file and `path` keeps its old

@@ -48,7 +48,7 @@ std::optional<FolderIdentity> identity_of_folder(const fs::path& path) {
   return FolderIdentity{status.st_dev, status.st_ino};
 }
 
-NewFolder::NewFolder(const fs::path& path, Existing existing) {
+NewFolder::NewFolder(const fs::path& path, Existing existing, mode_t mode) {
   const fs::path normal = fs::absolute(path).lexically_normal();
   path_ = normal.has_filename() ? normal : normal.parent_path();  // without a trailing slash
   std::error_code ignored;
@@ -57,7 +57,7 @@ NewFolder::NewFolder(const fs::path& path, Existing existing) {
     fail_existing(path_);
   }
   temporary_ = temporary_beside(path_, kSuffix);
-  if (mkdir(temporary_.c_str(), 0777) != 0) {
+  if (mkdir(temporary_.c_str(), mode) != 0) {
     const int number = errno;
     temporary_.clear();
     fail_at(path_, "making a temporary folder beside it", number);

@@ -1,12 +1,14 @@
 // A folder that appears completely or not at all.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 
+#include "core/base/io/atomic_file.hpp"
 #include "core/base/io/lease.hpp"
-#include "core/base/io/written_files.hpp"
 
 namespace quench {
 
@@ -26,9 +28,10 @@ class NewFolder {
  public:
   enum class Existing { kRefused, kMayBeReplaced };
 
-  // Throws Error: FAILED_PRECONDITION if something exists at `path` and `existing` refuses it;
-  // otherwise like AtomicFile.
-  explicit NewFolder(const std::filesystem::path& path, Existing existing = Existing::kRefused);
+  // `mode`: of the temporary folder. Throws Error: FAILED_PRECONDITION if something exists at
+  // `path` and `existing` refuses it; otherwise like AtomicFile.
+  explicit NewFolder(const std::filesystem::path& path, Existing existing = Existing::kRefused,
+                     mode_t mode = 0777);
   ~NewFolder();
   NewFolder(const NewFolder&) = delete;
   NewFolder& operator=(const NewFolder&) = delete;

@@ -48,9 +48,7 @@ class Digest {
     std::vector<char> buffer(std::min(kChunk, file.size()));
     for (uint64_t offset = 0; offset < file.size(); offset += buffer.size()) {
       const uint64_t bytes = std::min<uint64_t>(buffer.size(), file.size() - offset);
-      if (cancel != nullptr && *cancel) {
-        fail(QUENCH_CANCELLED, "stopped on request");
-      }
+      stop_if_asked(cancel);
       file.read(offset, buffer.data(), bytes);
       update(buffer.data(), bytes);
     }

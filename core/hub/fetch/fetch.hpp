@@ -27,7 +27,7 @@ struct FetchOptions {
 // Revision by revision: files, snapshot, name. Every file is compared with its hash before it gets
 // its name. A line that is cut goes on where it was. Throws Error: RESOURCE_EXHAUSTED if the disk
 // has too little space, told before the first byte; DATA_LOSS for content that twice has another
-// hash; CANCELLED; and what HubApi and cache_writer.hpp throw. What has arrived by then is kept,
+// hash; CANCELLED; and what HubApi throws. What has arrived by then is kept,
 // and the next fetch goes on with it.
 void fetch(const FetchPlan& plan, HubApi& api, const FetchOptions& options = {});
 

@@ -4,11 +4,13 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "core/hub/fetch/hub_api.hpp"
 #include "core/hub/fetch/wanted_files.hpp"
+#include "core/store/fingerprints.hpp"
 
 namespace quench {
 
@@ -45,5 +47,11 @@ using OnListed = std::function<void(size_t done, size_t total)>;
 FetchPlan plan_fetch(
     const std::vector<FetchRequest>& requests, HubApi& api, const std::filesystem::path& root,
     const OnListed& on_listed = [](size_t, size_t) {});
+
+// Keeps the files of each revision with weights under its spec; the latest counts.
+void remember_listings(const FetchPlan& plan, const Fingerprints& memory);
+// Spec, commit, files and their bytes; what is missing is not looked up. Nothing for a revision
+// that no plan had.
+std::optional<PlannedRevision> remembered_listing(const HubSpec& spec, const Fingerprints& memory);
 
 }  // namespace quench

@@ -1,7 +1,10 @@
 #include "core/hub/fetch/http.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <exception>
+#include <random>
+#include <thread>
 #include <utility>
 
 #include "core/hub/fetch/libcurl.hpp"
@@ -197,9 +200,7 @@ HttpHead Http::get(const HttpRequest& request, const Body& body) {
   if (exchange.failure) {
     std::rethrow_exception(exchange.failure);
   }
-  if (cancel_ != nullptr && *cancel_) {
-    fail(QUENCH_CANCELLED, "stopped on request");
-  }
+  stop_if_asked(cancel_);
   if (code == CURLE_OPERATION_TIMEDOUT && milliseconds_left(request.limit) < kSoon) {
     fail_late(request);
   }
@@ -214,6 +215,53 @@ HttpHead Http::get(const HttpRequest& request, const Body& body) {
   }
   exchange.complete_head();
   return std::move(exchange.head);
+}
+
+namespace {
+
+void pause(double seconds, const std::atomic<bool>* cancel) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kLook{50};
+  const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+  while (Clock::now() < end) {
+    stop_if_asked(cancel);
+    std::this_thread::sleep_for(std::min<Clock::duration>(
+        kLook, std::chrono::duration_cast<Clock::duration>(end - Clock::now())));
+  }
+}
+
+// Seconds before the next try, of which `last` is the part that doubles.
+double seconds_after(const TryAgain& failure, const RetryPolicy& policy, int failures,
+                     double& last) {
+  static thread_local std::mt19937 random{std::random_device{}()};
+  if (failures >= policy.tries) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}; gave up after {} tries", failure.what(), policy.tries);
+  }
+  const double asked = failure.wait_seconds().value_or(0);
+  if (asked > policy.longest_asked_seconds) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}; the server asks for {:.0f} s without requests",
+         failure.what(), asked);
+  }
+  last = std::min(failures == 1 ? policy.first_seconds : 2 * last, policy.longest_seconds);
+  return asked + last * std::uniform_real_distribution<double>(0.5, 1.0)(random);
+}
+
+}  // namespace
+
+void retry(const RetryPolicy& policy, const std::function<void(int& failures)>& work) {
+  int failures = 0;
+  double last = 0;
+  for (;;) {
+    try {
+      work(failures);
+      return;
+    } catch (const TryAgain& failure) {
+      const double seconds = seconds_after(failure, policy, ++failures, last);
+      policy.on_wait(fmt::format("{}; trying again in {:.1f} s ({} of {})", failure.what(), seconds,
+                                 failures + 1, policy.tries));
+      pause(seconds, policy.cancel);
+    }
+  }
 }
 
 }  // namespace quench

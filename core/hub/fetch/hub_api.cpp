@@ -5,7 +5,6 @@
 #include <set>
 
 #include "core/base/json/parse_json.hpp"
-#include "core/hub/fetch/hub_refusal.hpp"
 #include "core/hub/fetch/hub_replies.hpp"
 
 namespace quench {

@@ -11,7 +11,6 @@
 
 #include "core/hub/fetch/http.hpp"
 #include "core/hub/fetch/hub_access.hpp"
-#include "core/hub/fetch/retry.hpp"
 #include "core/hub/hub_file.hpp"
 #include "core/hub/hub_spec.hpp"
 

@@ -7,7 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "core/hub/fetch/http.hpp"
+#include "core/hub/fetch/hub_access.hpp"
 #include "core/hub/fetch/hub_api.hpp"
+#include "core/hub/hub_spec.hpp"
 
 namespace quench {
 
@@ -29,5 +32,11 @@ uint64_t first_byte(const HttpHead& head, uint64_t from, uint64_t size, const st
 // Compares the headers in which the hub says what a file is with the list of the commit's files.
 void check_file_head(const HttpHead& head, const std::string& commit, const HubFile& file,
                      const std::string& where);
+
+// Throws TryAgain for statuses that pass (408, 429, 5xx; 416, when what is there already does not
+// fit), else Error: NOT_FOUND, FAILED_PRECONDITION. Each is one line without the token. `head`: of
+// any status but 2xx and redirects; `file`: "" where the repository was asked about.
+[[noreturn]] void throw_refusal(const HttpHead& head, const HubAccess& access, const HubSpec& what,
+                                const std::string& file);
 
 }  // namespace quench

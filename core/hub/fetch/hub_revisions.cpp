@@ -1,7 +1,7 @@
 #include "core/hub/fetch/hub_revisions.hpp"
 
 #include "core/hub/cached_repository.hpp"
-#include "core/hub/fetch/evict.hpp"
+#include "core/hub/fetch/download_ledger.hpp"
 
 namespace quench {
 

@@ -14,6 +14,7 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
+#include "core/error.hpp"
 
 namespace quench {
 
@@ -157,9 +158,7 @@ void IncompleteBlob::hash_what_is_there() {
   sha256_.emplace();
   std::vector<char> buffer(size_t{1} << 20);
   for (uint64_t at = 0; at < bytes_;) {
-    if (cancel_ != nullptr && *cancel_) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked(cancel_);
     const uint64_t count = std::min<uint64_t>(buffer.size(), bytes_ - at);
     read(at, buffer.data(), count);
     sha256_->update(buffer.data(), count);

@@ -94,9 +94,7 @@ class Pipeline {
     std::unique_lock lock(mutex_);
     while (!thrown_ && written_ < pieces_.size()) {
       try {
-        if (HostServices::instance().cancel_flag()) {
-          fail(QUENCH_CANCELLED, "stopped on request");
-        }
+        stop_if_asked();
         if (!step(lock)) {
           changed_.wait(lock);
         }

@@ -8,18 +8,19 @@
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/content_hash.hpp"
 #include "core/checkpoint/sharded_writer.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
-#include "core/inputs/averaging/average_card.hpp"
 #include "core/inputs/averaging/average_identity.hpp"
 #include "core/inputs/averaging/average_pass.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/sealed_folder.hpp"
+#include "core/version.hpp"
 
 namespace quench {
 
@@ -76,21 +77,78 @@ void write_config(const KeptMember& last, quench_dtype dtype, SealedFolder& targ
   write_file_atomically(target.temporary() / "config.json", config.dump(2) + "\n", &target.files());
 }
 
-std::string card_text(const AveragingCell& averaging, const std::vector<KeptMember>& members,
-                      const fs::path& folder, const KeepOptions& options, const KeptAverage& kept) {
-  AverageCard card;
-  card.name = folder.filename().string();
-  card.averaging = &averaging;
-  card.dtype = options.dtype;
-  card.searched = !options.weights.empty();
-  card.identity = kept.identity;
-  card.manifest = options.manifest;
+// ---- the model card README.md, for people and for the hub; escapes or fences all foreign text
+
+// A name as code in a table cell.
+std::string cell(const std::string& text) {
+  std::string out;
+  for (const char c : printable(text, 4096)) {
+    if (c == '|') {
+      out += "\\|";
+    } else {
+      out += c == '`' ? '\'' : c;
+    }
+  }
+  return out.empty() ? "" : "`" + out + "`";
+}
+
+std::string number(const std::optional<int64_t>& value) {
+  return value ? std::to_string(*value) : "";
+}
+
+std::string members_table(const std::vector<KeptMember>& members, const KeepOptions& options,
+                          const KeptAverage& kept) {
+  const bool searched = !options.weights.empty();
+  std::string out = fmt::format("| member | commit | step | tokens |{} content (SHA-256) |\n",
+                                searched ? " weight |" : "");
+  out += fmt::format("|---|---|---|---|{}---|\n", searched ? "---|" : "");
   for (size_t i = 0; i < members.size(); ++i) {
     const KeptMember& member = members[i];
-    card.members.push_back({member.location, member.commit, member.step, member.tokens,
-                            card.searched ? options.weights[i] : 0, kept.member_hashes[i]});
+    const std::string& hash = kept.member_hashes[i];
+    out += fmt::format("| {} | {} | {} | {} |{} {} |\n", cell(member.location), cell(member.commit),
+                       number(member.step), number(member.tokens),
+                       searched ? fmt::format(" {} |", options.weights[i]) : "",
+                       hash.empty() ? "left out" : cell(hash));
   }
-  return average_card(card);
+  return out;
+}
+
+// A fence longer than any run of backticks inside.
+std::string fenced(const std::string& language, const std::string& text) {
+  std::string fence = "```";
+  while (text.find(fence) != std::string::npos) {
+    fence += '`';
+  }
+  return fence + language + "\n" + text + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
+}
+
+// Markdown with the hub's front matter.
+std::string card_text(const AveragingCell& averaging, const std::vector<KeptMember>& members,
+                      const fs::path& folder, const KeepOptions& options, const KeptAverage& kept) {
+  const PluginDescription& plugin = *averaging.plugin;
+  std::string out =
+      "---\nlibrary_name: transformers\ntags:\n- checkpoint-averaging\n- quench\n---\n\n";
+  out += fmt::format("# {}\n\nAn average of {} checkpoints: `{}`. {}",
+                     printable(folder.filename().string()), members.size(),
+                     printable(averaging.label), printable(plugin.summary, 400));
+  if (!plugin.reference.empty()) {
+    out += fmt::format(" Reference: {}.", printable(plugin.reference, 400));
+  }
+  out += "\n\n" + members_table(members, options, kept) + "\n";
+  out += fmt::format(
+      "Floating tensors are summed in float64 and rounded once to {}; integer and boolean buffers, "
+      "`config.json` and the tokenizer are the last member's.\n\n",
+      dtype_name(options.dtype));
+  out += fmt::format(
+      "| made by | |\n|---|---|\n| quench | {} |\n| averaging | {} {}, SHA-256 {} |\n| parameters "
+      "| "
+      "{} |\n| identity | {} |\n",
+      kVersion, cell(plugin.id), printable(plugin.version), cell(plugin.sha256),
+      cell(canonical_json(averaging.parameters)), cell(kept.identity));
+  if (!options.manifest.empty()) {
+    out += "\n## Manifest\n\n" + fenced("yaml", options.manifest);
+  }
+  return out;
 }
 
 // The members that were read must be those that the seal names.

@@ -10,7 +10,7 @@
 #include "core/arithmetic/calibration_rows.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
-#include "core/plugin/handles/corpus_part.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/services/host_services.hpp"
 
@@ -124,11 +124,8 @@ std::shared_ptr<TokenizedCorpus> Corpora::read(const CorpusUse& use, TokenizerCh
   Reader reader(catalog_, *corpus, tokenizer);
   PartReader documents(held.handle(), use.part);
   quench_document document{};
-  HostServices& services = HostServices::instance();
   while ((max_documents == 0 || reader.documents() < max_documents) && documents.next(document)) {
-    if (services.cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     reader.add(document);
     if (max_ids > 0 && reader.documents() % 64 == 0) {
       reader.flush();  // otherwise the number of ids is unknown

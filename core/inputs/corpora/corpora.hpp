@@ -12,8 +12,7 @@
 #include "core/arithmetic/calibration_rows.hpp"
 #include "core/hub/environment.hpp"
 #include "core/inputs/corpora/token_cache.hpp"
-#include "core/inputs/corpora/tokenized_corpus.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "quench/abi/kind/metric.h"
 

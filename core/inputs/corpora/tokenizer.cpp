@@ -27,16 +27,6 @@ EncodedBatch bytes_of(const TextBatch& batch) {
   return out;
 }
 
-// All parameters of a tokenizer have defaults, because a manifest names only the file.
-nlohmann::json default_parameters(const PluginDescription& plugin) {
-  std::vector<ParameterProblem> problems;
-  nlohmann::json out = complete_parameters(plugin, nlohmann::json::object(), problems);
-  if (!problems.empty()) {
-    fail(QUENCH_UNSUPPORTED, "tokenizer {}: parameter {}", plugin.id, problems.front().message);
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string TokenizerIdentity::key() const {
@@ -81,6 +71,75 @@ fs::path tokenizer_file(Catalog& catalog, const fs::path& path) {
     fail(QUENCH_NOT_FOUND, "{}: has no file of a tokenizer", path.string());
   }
   return *file;
+}
+
+TokenizerChoice::TokenizerChoice(std::optional<std::string> path, std::string missing_message)
+    : path_(std::move(path)), missing_message_(std::move(missing_message)) {}
+
+TokenizerChoice TokenizerChoice::beside(Catalog& catalog, const std::filesystem::path& folder) {
+  std::optional<std::string> path;
+  if (const auto file = find_tokenizer_file(catalog, folder)) {
+    path = file->string();
+  }
+  return TokenizerChoice(path, fmt::format("{}: has no file of a tokenizer, and text is to be "
+                                           "tokenized; name a tokenizer, or give token ids",
+                                           folder.string()));
+}
+
+TokenizerChoice TokenizerChoice::of(Catalog& catalog, const CheckpointFolder& checkpoint) {
+  TokenizerChoice out = beside(catalog, checkpoint.path);
+  if (!out.path_ && checkpoint.carried_tokenizer) {
+    out.carried_ = checkpoint.carried_tokenizer;
+    out.carried_where_ = fmt::format(
+        "{}: {}", (checkpoint.files.empty() ? checkpoint.path : checkpoint.files.front()).string(),
+        out.carried_->name);
+  }
+  return out;
+}
+
+Tokenizer& TokenizerChoice::get(Catalog& catalog) {
+  if (!exists()) {
+    fail(QUENCH_NOT_FOUND, "{}", missing_message_);
+  }
+  if (!tokenizer_) {
+    auto opened = std::make_shared<Tokenizer>(open(catalog));
+    const TokenizerIdentity& read = opened->identity();
+    if (identity_ && identity_->file != read.file) {
+      fail(
+          QUENCH_UNAVAILABLE,
+          "{}: the tokenizer was replaced before it was read (sha256 {} when it was hashed for the "
+          "keys, {} now); run the command again",
+          path_.value_or(carried_where_), identity_->file.substr(0, 12), read.file.substr(0, 12));
+    }
+    identity_ = read;
+    tokenizer_ = std::move(opened);
+  }
+  return *tokenizer_;
+}
+
+Tokenizer TokenizerChoice::open(Catalog& catalog) const {
+  if (!path_) {
+    return Tokenizer::open(catalog, *carried_, carried_where_);
+  }
+  return *path_ == "bytes" ? Tokenizer::bytes() : Tokenizer::open(catalog, *path_);
+}
+
+const TokenizerIdentity& TokenizerChoice::identity(Catalog& catalog) {
+  if (!identity_) {
+    identity_ = measured(catalog);
+  }
+  return *identity_;
+}
+
+TokenizerIdentity TokenizerChoice::measured(Catalog& catalog) const {
+  if (!path_ && carried_) {
+    const FileHead head = FileHead::of(carried_->name, carried_->bytes);
+    return {sha256_hex(carried_->bytes), &choose_tokenizer_plugin(catalog, head, carried_where_)};
+  }
+  if (!path_ || *path_ == "bytes") {
+    return {path_.value_or("none"), nullptr};
+  }
+  return {sha256_of(File(*path_)), &choose_tokenizer_plugin(catalog, *path_)};
 }
 
 }  // namespace quench

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/checkpoint/checkpoint_folder.hpp"
@@ -55,5 +57,37 @@ class Tokenizer {
 // The tokenizer file for a path: in a folder, the file that find_tokenizer_file() finds, else
 // Error(NOT_FOUND); any other path is the file itself.
 std::filesystem::path tokenizer_file(Catalog& catalog, const std::filesystem::path& path);
+
+// The tokenizer that turns text into ids: one for the whole run, or each checkpoint's
+// own.
+class TokenizerChoice {
+ public:
+  // `path`: a file that a tokenizer plugin reads, "bytes", or nothing.
+  explicit TokenizerChoice(std::optional<std::string> path, std::string missing_message);
+  // The one that a checkpoint's folder has, or none.
+  static TokenizerChoice beside(Catalog& catalog, const std::filesystem::path& folder);
+  // The checkpoint's own: the one that its folder has, else the one inside the file of its weights,
+  // else none.
+  static TokenizerChoice of(Catalog& catalog, const CheckpointFolder& checkpoint);
+  bool exists() const { return path_ || carried_; }
+  // Throws Error: with the constructor's message if there is no tokenizer; UNAVAILABLE if what is
+  // read is not what identity() said.
+  Tokenizer& get(Catalog& catalog);
+  // Hashes the file at the first call. A carried one counts as the file that it would be.
+  const TokenizerIdentity& identity(Catalog& catalog);
+  // The keys have it already.
+  void set_identity(TokenizerIdentity identity) { identity_ = std::move(identity); }
+
+ private:
+  Tokenizer open(Catalog& catalog) const;
+  TokenizerIdentity measured(Catalog& catalog) const;
+
+  std::optional<std::string> path_;
+  std::optional<CarriedFile> carried_;  // used where there is no path
+  std::string carried_where_;           // for messages
+  std::string missing_message_;
+  std::shared_ptr<Tokenizer> tokenizer_;
+  std::optional<TokenizerIdentity> identity_;
+};
 
 }  // namespace quench

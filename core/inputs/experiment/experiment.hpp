@@ -15,7 +15,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/catalog/catalog.hpp"
-#include "core/plugin/handles/corpus_part.hpp"
+#include "core/plugin/handles/corpus_handle.hpp"
 #include "quench/abi/tensor.h"
 
 inline bool operator==(const quench_dtype& a, const quench_dtype& b) {
@@ -201,5 +201,12 @@ quench_device parse_device(const std::string& text);
 const std::vector<std::string>& dtype_names();
 std::string dtype_text(quench_dtype dtype);
 std::string device_text(quench_device device);
+
+// {model, revision, commit, branch, parent, mark, step, tokens, lr, phase}; null where not known.
+nlohmann::json describe_checkpoint(const Experiment& experiment, const CheckpointCell& cell,
+                                   const std::string& commit);
+
+// {id, params, label, version, sha256, members}; null for a checkpoint as it is.
+nlohmann::json describe_averaging(const Experiment& experiment, const WeightsCell& weights);
 
 }  // namespace quench

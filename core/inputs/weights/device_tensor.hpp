@@ -6,11 +6,34 @@
 #include <span>
 #include <vector>
 
-#include "core/inputs/weights/host_copy_memory.hpp"
 #include "core/plugin/handles/model_handle.hpp"
+#include "quench/abi/extension/device_memory.h"
 #include "quench/abi/tensor.h"
 
 namespace quench {
+
+// Host memory that a model's device copies to and from: the family's own where it offers that
+// (extension/device_memory.h), else memory for tensors.
+class HostCopyMemory {
+ public:
+  // Throws Error(RESOURCE_EXHAUSTED). The model must outlive it.
+  HostCopyMemory(ModelHandle& model, uint64_t bytes);
+  ~HostCopyMemory();
+  HostCopyMemory(const HostCopyMemory&) = delete;
+  HostCopyMemory& operator=(const HostCopyMemory&) = delete;
+  void* data() const { return data_; }
+
+ private:
+  ModelHandle& model_;
+  const quench_model_device_memory* table_;  // nullptr: memory for tensors
+  void* data_ = nullptr;
+};
+
+// The extension, or nullptr where the model is in host memory or its family does not offer it.
+const quench_model_device_memory* device_memory_of(const ModelHandle& model);
+
+// Bytes that the model's device has free; UINT64_MAX if unknown.
+uint64_t free_device_bytes(ModelHandle& model);
 
 // Memory on the model's device, or host memory if the family leaves that to the host. Its bytes can
 // wait in host memory meanwhile.

@@ -7,7 +7,7 @@
 
 #include "core/checkpoint/checkpoint_folder.hpp"
 #include "core/inputs/averaging/average_source.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/handles/model_handle.hpp"

@@ -18,7 +18,6 @@
 #include "core/plugin/catalog/probe_cache.hpp"
 #include "core/plugin/library/device_part.hpp"
 #include "core/plugin/library/library.hpp"
-#include "core/plugin/library/library_environment.hpp"
 #include "core/plugin/library/links.hpp"
 #include "core/plugin/library/module_reader.hpp"
 #include "core/plugin/library/running_code.hpp"

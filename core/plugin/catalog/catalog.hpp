@@ -9,13 +9,37 @@
 
 #include "core/plugin/catalog/description.hpp"
 #include "core/plugin/catalog/installation_list.hpp"
-#include "core/plugin/catalog/placement.hpp"
 #include "core/plugin/catalog/python_file.hpp"
 #include "core/plugin/catalog/search_path.hpp"
 #include "core/plugin/services/devices.hpp"
 #include "quench/abi/module.h"
 
 namespace quench {
+
+// Where a plugin runs: what came with the program in its process, everything else in a process of
+// its own. All items of one library share its code and therefore its process.
+enum class Placement { kShared, kOwn };
+
+// "shared" or "own", as records say it.
+inline std::string to_text(Placement placement) {
+  return placement == Placement::kOwn ? "own" : "shared";
+}
+
+struct Placed {
+  Placement placement = Placement::kShared;
+  std::string reason = {};  // in words; "" for what came with the program
+};
+
+// Plugins that run in the program's process though they did not come with it, because the user said
+// so: ids, or kind/id.
+struct InProcess {
+  std::vector<std::string> command_line;  // --in-process
+  std::vector<std::string> manifest;      // its key `in_process`
+};
+
+inline bool names(const std::string& name, const PluginDescription& plugin) {
+  return name == plugin.id || name == plugin.kind + "/" + plugin.id;
+}
 
 struct ProbeEntry;
 

@@ -221,4 +221,14 @@ json complete_parameters(const PluginDescription& description, const json& given
   return complete;
 }
 
+json default_parameters(const PluginDescription& description) {
+  std::vector<ParameterProblem> problems;
+  json out = complete_parameters(description, json::object(), problems);
+  if (!problems.empty()) {
+    fail(QUENCH_UNSUPPORTED, "{} {}: parameter {}", description.kind, description.id,
+         problems.front().message);
+  }
+  return out;
+}
+
 }  // namespace quench

@@ -25,6 +25,9 @@ nlohmann::json complete_parameters(const PluginDescription& description,
                                    const nlohmann::json& given,
                                    std::vector<ParameterProblem>& problems);
 
+// All of the plugin's parameters with their defaults. Throws Error(UNSUPPORTED) if one is required.
+nlohmann::json default_parameters(const PluginDescription& description);
+
 // The default of a parameter: the preset's value if `parameters` (given or complete) select a
 // preset that sets it, else the schema's default, which may be missing.
 std::optional<nlohmann::json> default_under(const PluginDescription& description,

@@ -1,12 +1,13 @@
 #include "core/plugin/catalog/python_file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <string_view>
 #include <system_error>
 
 #include "core/base/io/file.hpp"
 #include "core/error.hpp"
-#include "core/plugin/catalog/find_program.hpp"
 
 extern char** environ;
 
@@ -132,6 +133,23 @@ std::vector<std::string> python_environment(const PythonSetup& setup,
   });
   base.insert(base.end(), own.begin(), own.end());
   return base;
+}
+
+bool is_program(const fs::path& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error) && access(path.c_str(), X_OK) == 0;
+}
+
+fs::path find_program(const std::string& name, std::string_view path) {
+  while (!path.empty()) {
+    const size_t colon = path.find(':');
+    const fs::path folder(path.substr(0, colon));
+    if (folder.is_absolute() && is_program(folder / name)) {
+      return folder / name;
+    }
+    path = colon == std::string_view::npos ? "" : path.substr(colon + 1);
+  }
+  return {};
 }
 
 }  // namespace quench

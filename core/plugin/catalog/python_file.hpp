@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quench {
@@ -39,5 +40,12 @@ std::vector<std::string> plain_environment();
 // bits.
 std::vector<std::string> python_environment(const PythonSetup& setup,
                                             std::vector<std::string> base = plain_environment());
+
+// Whether this user may start the file.
+bool is_program(const std::filesystem::path& path);
+
+// In the folders of `path`, which colons separate; empty if none has it. Only absolute folders
+// count: nothing is started from the working folder.
+std::filesystem::path find_program(const std::string& name, std::string_view path);
 
 }  // namespace quench

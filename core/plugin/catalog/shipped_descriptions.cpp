@@ -14,7 +14,7 @@
 #include "core/plugin/catalog/foreign_code.hpp"
 #include "core/plugin/catalog/search_path.hpp"
 #include "core/plugin/library/elf_file.hpp"
-#include "core/plugin/library/library_environment.hpp"
+#include "core/plugin/library/library.hpp"
 #include "core/version.hpp"
 #include "quench/abi/status.h"
 

@@ -1,6 +1,8 @@
 #include "core/plugin/handles/format_handle.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -10,7 +12,6 @@
 #include "core/error.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "core/plugin/handles/instance.hpp"
-#include "core/plugin/handles/offered_tensor.hpp"
 
 namespace quench {
 
@@ -115,24 +116,13 @@ nlohmann::json offered_object(const std::string& label, const char* what, const 
   return out;
 }
 
-std::string default_parameters(const PluginDescription& description) {
-  std::vector<ParameterProblem> problems;
-  const nlohmann::json parameters =
-      complete_parameters(description, nlohmann::json::object(), problems);
-  if (!problems.empty()) {
-    fail(QUENCH_UNSUPPORTED, "{}: parameter {} is required, and formats are used with defaults",
-         plugin_label(description), problems.front().message);
-  }
-  return parameters.dump();
-}
-
 }  // namespace
 
 FormatHandle::FormatHandle(Catalog& catalog, const PluginDescription& description)
     : id_(description.id),
       label_(plugin_label(description)),
       table_(load_table<quench_format_table>(catalog, description)),
-      parameters_(default_parameters(description)) {}
+      parameters_(default_parameters(description).dump()) {}
 
 FormatAnswer FormatHandle::probe(const CheckpointPlace& place) const {
   if (!reads()) {
@@ -229,6 +219,37 @@ std::string FormatHandle::fault(const quench_code_scheme& scheme, int64_t out, i
   }
   error.message[sizeof error.message - 1] = '\0';
   return printable(error.message, sizeof error.message);
+}
+
+namespace {
+
+constexpr size_t kMaxName = 4096;
+constexpr quench_dtype kHeld[] = {kFloat64, kFloat32, kFloat16, kBFloat16, kInt64,
+                                  kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
+
+}  // namespace
+
+TensorInfo offered_tensor(const char* name, quench_dtype dtype, int32_t dimensions,
+                          const int64_t* shape, int32_t code, const std::string& where) {
+  if (name == nullptr || *name == '\0' || strnlen(name, kMaxName + 1) > kMaxName) {
+    fail(code, "{}: a tensor has no name, or one of more than {} bytes", where, kMaxName);
+  }
+  const std::string called = fmt::format("{}: tensor '{}'", where, printable(name));
+  if (std::none_of(std::begin(kHeld), std::end(kHeld),
+                   [&](quench_dtype held) { return same_dtype(held, dtype); })) {
+    fail(code, "{}: type {}, which checkpoints do not hold", called, dtype_name(dtype));
+  }
+  if (dimensions < 0 || dimensions > QUENCH_MAX_DIMENSIONS ||
+      (dimensions > 0 && shape == nullptr)) {
+    fail(code, "{}: {} dimensions, wanted 0 to {}", called, dimensions, QUENCH_MAX_DIMENSIONS);
+  }
+  TensorInfo out{name, dtype, {shape, shape + dimensions}, 0};
+  const std::optional<uint64_t> elements = element_count(out.shape);
+  if (!elements || *elements > INT64_MAX / dtype_size(dtype)) {
+    fail(code, "{}: shape {} is negative or has more than 2^63 bytes", called,
+         shape_text(out.shape));
+  }
+  return out;
 }
 
 }  // namespace quench

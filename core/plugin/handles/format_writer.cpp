@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/calls/table_call.hpp"
-#include "core/plugin/handles/offered_tensor.hpp"
+#include "core/plugin/handles/format_handle.hpp"
 #include "core/plugin/handles/sink_room.hpp"
 
 namespace quench {
@@ -41,7 +41,6 @@ struct FormatWriter::Sink {
   SinkRoom room;
   std::map<std::string, StoredTensor> added = {};
 
-  static Sink& self(void* context) { return *static_cast<Sink*>(context); }
   FormatFinish& finished(const char* what) const {
     if (finish == nullptr) {
       fail(QUENCH_FAILED_PRECONDITION, "{}: is called in finish alone", what);
@@ -79,39 +78,27 @@ struct FormatWriter::Sink {
     out.files.emplace_back(name, std::string(static_cast<const char*>(data), bytes));
   }
 
+  void drop(const char* name) {
+    static_cast<void>(finished("drop"));
+    if (name == nullptr || writer.tensors_.erase(name) == 0) {
+      fail(QUENCH_NOT_FOUND, "drop: no tensor '{}'", printable(name == nullptr ? "" : name));
+    }
+  }
+  void set_config(const char* json, uint64_t bytes) {
+    finished("config").config = object_of(json, bytes, "config");
+  }
+  void set_quantization(const char* json, uint64_t bytes) {
+    finished("quantization").quantization = object_of(json, bytes, "quantization");
+  }
+
   quench_format_sink table() {
-    quench_format_sink out{};
-    out.struct_size = sizeof out;
-    out.context = this;
-    out.tensor = [](void* context, const char* name, quench_dtype dtype, int32_t dimensions,
-                    const int64_t* shape, const void* data, quench_error* error) noexcept {
-      return guarded(error, [&] { self(context).add(name, dtype, dimensions, shape, data); });
-    };
-    out.drop = [](void* context, const char* name, quench_error* error) noexcept {
-      return guarded(error, [&] {
-        static_cast<void>(self(context).finished("drop"));
-        if (name == nullptr || self(context).writer.tensors_.erase(name) == 0) {
-          fail(QUENCH_NOT_FOUND, "drop: no tensor '{}'", printable(name == nullptr ? "" : name));
-        }
-      });
-    };
-    out.config = [](void* context, const char* json, uint64_t bytes, quench_error* error) noexcept {
-      return guarded(error, [&] {
-        self(context).finished("config").config = object_of(json, bytes, "config");
-      });
-    };
-    out.file = [](void* context, const char* name, const void* data, uint64_t bytes,
-                  quench_error* error) noexcept {
-      return guarded(error, [&] { self(context).add_file(name, data, bytes); });
-    };
-    out.quantization = [](void* context, const char* json, uint64_t bytes,
-                          quench_error* error) noexcept {
-      return guarded(error, [&] {
-        self(context).finished("quantization").quantization =
-            object_of(json, bytes, "quantization");
-      });
-    };
-    return out;
+    return {.struct_size = sizeof(quench_format_sink),
+            .context = this,
+            .tensor = Called<&Sink::add>::call,
+            .drop = Called<&Sink::drop>::call,
+            .config = Called<&Sink::set_config>::call,
+            .file = Called<&Sink::add_file>::call,
+            .quantization = Called<&Sink::set_quantization>::call};
   }
 };
 

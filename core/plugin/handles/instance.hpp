@@ -1,6 +1,7 @@
 // Plugins as the catalog loads them: tables, and instances that take parameters.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
@@ -38,5 +39,20 @@ PluginObject<Close> make_instance(Catalog& catalog, const PluginDescription& des
       load_table<typename PluginObject<Close>::Table>(catalog, description), text.c_str(),
       uint64_t{text.size()});
 }
+
+// Whether the process in which an instance was made still runs. In the host's own process it does.
+class Liveness {
+ public:
+  // Of an instance that is made now. Both must outlive the object.
+  Liveness(const Catalog& catalog, const PluginDescription& description)
+      : catalog_(&catalog), description_(&description), started_(catalog.starts(description)) {}
+
+  explicit operator bool() const { return catalog_->starts(*description_) == started_; }
+
+ private:
+  const Catalog* catalog_;
+  const PluginDescription* description_;
+  uint64_t started_;
+};
 
 }  // namespace quench

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/plugin/handles/liveness.hpp"
+#include "core/plugin/handles/instance.hpp"
 #include "core/plugin/handles/plugin_object.hpp"
 #include "core/plugin/services/device_copies.hpp"
 #include "quench/abi/kind/model.h"

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "core/plugin/handles/liveness.hpp"
+#include "core/plugin/handles/instance.hpp"
 #include "core/plugin/handles/plugin_object.hpp"
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/kind/transform.h"

@@ -4,6 +4,7 @@
 
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/dll/shared_library.hpp>
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -11,6 +12,8 @@
 
 #include "core/error.hpp"
 #include "core/plugin/calls/floating_state.hpp"
+#include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 
 namespace quench {
 
@@ -76,6 +79,14 @@ const quench_module* open_library(const fs::path& path) {
   }
   opened->emplace(path, module);
   return module;
+}
+
+void prepare_libraries() {
+  bind_libraries_to(HostServices::instance().instructions());
+  for (const char* name : {"OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    setenv(name, "1", 1);
+  }
+  setenv("OMP_DYNAMIC", "false", 1);
 }
 
 }  // namespace quench

@@ -27,4 +27,10 @@ LoadedObject load_object(const std::filesystem::path& path);
 // module.
 const quench_module* open_library(const std::filesystem::path& path);
 
+// Call before the first library that may bring an OpenMP runtime, MKL or its own kernels. They get
+// one thread, whatever the run has, because their number of threads decides where they split a sum
+// or a loop, and therefore the bits; the run's threads are those of parallel_for, whose ranges
+// depend only on shapes. Kernels use the run's instruction set.
+void prepare_libraries();
+
 }  // namespace quench

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "core/error.hpp"
 #include "core/plugin/services/instruction_set.hpp"
 #include "quench/abi/host.h"
 
@@ -80,5 +81,10 @@ class HostServices {
   LogSink log_sink_;
   ProgressSink progress_sink_;
 };
+
+// Throws Error(CANCELLED) after the user has asked to stop.
+inline void stop_if_asked() {
+  stop_if_asked(&HostServices::instance().cancel_flag());
+}
 
 }  // namespace quench

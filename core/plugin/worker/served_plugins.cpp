@@ -1,16 +1,18 @@
 #include "core/plugin/worker/served_plugins.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/new_folder.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/foreign_code.hpp"
 #include "core/plugin/catalog/worker_start.hpp"
-#include "core/plugin/library/library_environment.hpp"
+#include "core/plugin/library/library.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/services/device_copies.hpp"
@@ -19,7 +21,6 @@
 #include "core/plugin/services/task_arena.hpp"
 #include "core/plugin/wire/copy.hpp"
 #include "core/plugin/wire/crossing.hpp"
-#include "core/plugin/worker/scratch_folder.hpp"
 
 namespace quench {
 
@@ -27,6 +28,13 @@ namespace {
 
 namespace fs = std::filesystem;
 using nlohmann::json;
+
+// Where a worker may write: the temporary folder beside this, which goes with the host, also with
+// one that is killed.
+fs::path scratch_place() {
+  const char* set = std::getenv("TMPDIR");
+  return fs::path(set != nullptr && *set != '\0' ? set : "/tmp") / "quench-worker";
+}
 
 // With a folder of its own for what it writes.
 std::vector<std::string> worker_environment(const fs::path& scratch) {
@@ -167,13 +175,13 @@ class ServedPlugins::Module {
     json box;
     if (options_.sandbox) {
       box = worker_sandbox(library, description_.interpreter, options_.self, readable());
-      box["writable"].push_back(scratch_.path().string());
+      box["writable"].push_back(scratch_.temporary().string());
     }
     hold_inputs(box);
     prepare_libraries();
     WorkerSetup setup;
     setup.command = worker_command(options_.self, description_.interpreter, options_.python,
-                                   worker_environment(scratch_.path()));
+                                   worker_environment(scratch_.temporary()));
     setup.command.on_line = [module = description_.module_id](std::string_view line) {
       HostServices::instance().log(QUENCH_LOG_DEBUG, module, fmt::format("printed: {}", line));
     };
@@ -252,7 +260,7 @@ class ServedPlugins::Module {
   ServedPlugins& of_;
   const WorkerOptions& options_;
   const PluginDescription description_;
-  const ScratchFolder scratch_;
+  const NewFolder scratch_{scratch_place(), NewFolder::Existing::kMayBeReplaced, 0700};
   std::recursive_mutex mutex_;
   std::shared_ptr<WorkerPeer> peer_;
   uint64_t starts_ = 0;

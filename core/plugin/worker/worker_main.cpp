@@ -21,7 +21,6 @@
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/describe.hpp"
 #include "core/plugin/library/library.hpp"
-#include "core/plugin/library/library_environment.hpp"
 #include "core/plugin/library/links.hpp"
 #include "core/plugin/library/module_reader.hpp"
 #include "core/plugin/process/control_socket.hpp"

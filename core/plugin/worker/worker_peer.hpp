@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,13 +14,31 @@
 #include <thread>
 #include <vector>
 
+#include "core/base/io/descriptor.hpp"
 #include "core/plugin/process/worker_process.hpp"
 #include "core/plugin/wire/peer.hpp"
-#include "core/plugin/worker/cancel_flag.hpp"
 #include "core/plugin/worker/worker_limits.hpp"
 #include "quench/abi/host.h"
 
 namespace quench {
+
+// The word of memory in which a worker reads that the user has asked to stop.
+class CancelFlag {
+ public:
+  // `label`: whose process, for messages. Throws Error(RESOURCE_EXHAUSTED).
+  explicit CancelFlag(const std::string& label);
+  ~CancelFlag();
+  CancelFlag(const CancelFlag&) = delete;
+  CancelFlag& operator=(const CancelFlag&) = delete;
+
+  // Of the page, for the worker to map.
+  int descriptor() const { return file_.get(); }
+  void raise() noexcept;
+
+ private:
+  Descriptor file_;
+  int32_t* word_ = nullptr;
+};
 
 struct WorkerSetup {
   WorkerCommand command;

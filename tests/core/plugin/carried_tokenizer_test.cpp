@@ -3,7 +3,7 @@
 
 #include "core/base/io/sha256.hpp"
 #include "core/checkpoint/side_files.hpp"
-#include "core/inputs/corpora/tokenizer_choice.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "run/grid/identity.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"

@@ -194,7 +194,6 @@ TEST_CASE("derived: only of values that have all in common", "[store]") {
     Record quantized = loss("q4", 3);
     CHECK(with_derived({floating, quantized}).size() == 3);
     change(quantized);
-    CHECK(common_ground(quantized) != common_ground(floating));
     CHECK(with_derived({floating, quantized}).size() == 2);
   }
 }
@@ -217,7 +216,6 @@ TEST_CASE("derived: contents pair values, whatever manifests call them", "[store
   };
   const Record floating = of(loss("", 2), "a", "w1", "c1", "t1");
   const Record quantized = of(loss("q4", 3), "b", "w1", "c1", "t1");
-  CHECK(common_ground(quantized) == common_ground(floating));
   CHECK(only_derived({floating, quantized}).value == 0.5);
   CHECK(with_derived({floating, of(loss("q4", 3), "a", "w2", "c1", "t1")}).size() == 2);
   CHECK(with_derived({floating, of(loss("q4", 3), "a", "w1", "c2", "t1")}).size() == 2);
@@ -248,22 +246,6 @@ TEST_CASE("derived: the float value of the same point of a sweep comes first", "
   CHECK(value(0) == 1.5);
   CHECK(value(1) == 0.25);
   CHECK(value(2) == 1.5);
-}
-
-TEST_CASE("derived: a record and its line have the same common ground", "[store]") {
-  Record record = loss("q4", 3);
-  record.averaging = {{"id", "soup"}, {"members", {"a", "b"}}, {"label", nullptr}};
-  record.details = {{"params", {{"block", 2048}}}, {"layers", {1, 2}}};
-  record.label = "α \"quoted\"";
-  for (const bool by_content : {false, true}) {
-    if (by_content) {
-      record.parts["weights"] = "w1";
-      record.parts["metric"] = {{"id", "x"}, {"params", {{"z", 1.5}, {"a", "b"}}}};
-    }
-    const std::string body = quench::canonical_json(to_json(record));
-    CHECK(common_ground(quench::record_line(body)) == common_ground(record));
-    CHECK((common_ground(record).find("block") != std::string::npos) == !by_content);
-  }
 }
 
 TEST_CASE("derived: is gone when what it derives from is forgotten", "[store]") {

@@ -9,7 +9,6 @@
 
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
-#include "core/base/json/json_number.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"

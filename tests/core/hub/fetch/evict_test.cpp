@@ -1,5 +1,5 @@
 // What a run downloaded, and what of it may go.
-#include "core/hub/fetch/evict.hpp"
+#include "core/hub/fetch/download_ledger.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 
 #include <catch2/catch.hpp>
 
-#include "core/inputs/corpora/tokenizer_choice.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "tests/run/built_catalog.hpp"

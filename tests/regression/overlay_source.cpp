@@ -1,4 +1,4 @@
-#include "core/checkpoint/overlay_source.hpp"
+#include "tests/regression/overlay_source.hpp"
 
 #include <cstring>
 #include <utility>
