@@ -41,15 +41,7 @@ Catalog& Context::catalog() {
     };
     options.sandbox = sandbox == "off" ? Sandbox::kOff : Sandbox::kStrict;
     if (!served_) {
-      WorkerOptions workers;
-      workers.self = executable;
-      workers.python = python;
-      workers.sandbox = options.sandbox == Sandbox::kStrict;
-      workers.debug.insert(debug_worker.begin(), debug_worker.end());
-      workers.limits.silence_seconds = worker_silence;
-      workers.limits.call_seconds = worker_time;
-      workers.limits.memory_bytes = worker_memory;
-      served_ = std::make_unique<ServedPlugins>(std::move(workers));
+      served_ = std::make_unique<ServedPlugins>(worker_options());
     }
     options.starts_in_worker = [this](const PluginDescription& description) {
       return served_->starts(description);
@@ -67,6 +59,18 @@ Catalog& Context::catalog() {
     catalog_ = std::move(found);
   }
   return *catalog_;
+}
+
+WorkerOptions Context::worker_options() const {
+  WorkerOptions out;
+  out.self = executable;
+  out.python = python;
+  out.sandbox = sandbox != "off";
+  out.debug.insert(debug_worker.begin(), debug_worker.end());
+  out.limits.silence_seconds = worker_silence;
+  out.limits.call_seconds = worker_time;
+  out.limits.memory_bytes = worker_memory;
+  return out;
 }
 
 nlohmann::json Context::processes() const {
