@@ -176,7 +176,7 @@ void add_plugins(Verb& verb, Context& context) {
   checks.option("files", options->files, "FILE.so or FILE.py").placeholder("FILE").required();
   checks
       .option("--checkpoint", options->checkpoint,
-              "A small checkpoint to try families, formats and tokenizers on")
+              "A small checkpoint that families are tried on, or a file or folder for tokenizers and corpora")
       .placeholder("DIR");
   add("rescan", "Forget what was probed, and probe again", rescan);
   add("markdown", "The reference page of all plugins, docs/plugins.md", markdown);

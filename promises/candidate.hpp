@@ -19,6 +19,19 @@ struct Parameter {
   std::optional<nlohmann::json> preset;  // its default; nothing: it is required
 };
 
+struct SmallTensor {
+  std::string name;
+  std::vector<int64_t> shape;
+  std::vector<double> values;
+};
+
+struct SmallModel {
+  std::string config;
+  std::vector<SmallTensor> tensors = {};
+  // Each number of the config changes the model, so that no wrong one may be ignored.
+  bool each_number_counts = false;
+};
+
 struct ProcessSize {
   uint64_t bytes;
   uint64_t threads;
@@ -51,8 +64,13 @@ class Candidate {
   // The first line that it printed so far, where that can be seen; "": none.
   virtual std::optional<std::string> printed() { return std::nullopt; }
 
-  // A folder with a checkpoint or a file that plugins of some kinds are tried on; "": none.
-  virtual std::filesystem::path checkpoint() const { return {}; }
+  // A folder with a checkpoint, or a file, that plugins of some kinds are tried on; "": none.
+  virtual std::filesystem::path sample() const { return {}; }
+  // Values of parameters, in place of the defaults.
+  virtual nlohmann::json settings() const { return nlohmann::json::object(); }
+  // What a family is tried on: the sample's config and safetensors. Throws Skipped where there is
+  // none.
+  virtual SmallModel model() const;
 };
 
 // The table of its item, as `quench_<kind>_table`.

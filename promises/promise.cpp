@@ -1,17 +1,26 @@
 #include "promises/promise.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <map>
+#include <sstream>
 
 #include "promises/candidate.hpp"
 #include "promises/kinds.hpp"
+#include "promises/memory_source.hpp"
+#include "quench/abi/parameter.h"
 
 namespace quench::promises {
 
 std::span<const Promise> promises_of(std::string_view kind) {
-  if (kind == "quantizer") {
-    return quantizer_promises();
-  }
-  return {};
+  using Get = std::span<const Promise> (*)();
+  static const std::map<std::string_view, Get> kinds = {
+      {"quantizer", quantizer_promises}, {"averaging", averaging_promises},
+      {"corpus", corpus_promises},       {"format", format_promises},
+      {"metric", metric_promises},       {"model", model_promises},
+      {"optimizer", optimizer_promises}, {"tokenizer", tokenizer_promises}};
+  const auto found = kinds.find(kind);
+  return found == kinds.end() ? std::span<const Promise>() : found->second();
 }
 
 Verdict try_promise(const Promise& promise, Candidate& candidate) {
@@ -33,11 +42,16 @@ const Parameter* Candidate::find(std::string_view name) const {
 }
 
 std::string Candidate::complete(const nlohmann::json& given) const {
+  const nlohmann::json set = settings();
   nlohmann::json out = nlohmann::json::object();
   std::string missing;
   for (const Parameter& parameter : parameters()) {
     if (given.contains(parameter.name)) {
       out[parameter.name] = given[parameter.name];
+    } else if (set.contains(parameter.name)) {
+      out[parameter.name] = set[parameter.name];
+    } else if (!parameter.preset && parameter.type == QUENCH_PARAMETER_PATH && !sample().empty()) {
+      out[parameter.name] = sample().string();
     } else if (parameter.preset) {
       out[parameter.name] = *parameter.preset;
     } else {
@@ -48,6 +62,28 @@ std::string Candidate::complete(const nlohmann::json& given) const {
     throw Skipped("no value is known for its required " + missing);
   }
   return out.dump();
+}
+
+SmallModel Candidate::model() const {
+  namespace fs = std::filesystem;
+  const fs::path folder = sample();
+  if (!fs::is_regular_file(folder / "config.json")) {
+    throw Skipped("there is no checkpoint to open: name a small one with --checkpoint");
+  }
+  std::ostringstream config;
+  config << std::ifstream(folder / "config.json").rdbuf();
+  SmallModel out{config.str()};
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    if (entry.path().extension() != ".safetensors") {
+      continue;
+    }
+    MemorySource source;
+    source.add_safetensors(entry.path());
+    for (const std::string& name : source.names()) {
+      out.tensors.push_back({name, source.shape(name), source.values(name)});
+    }
+  }
+  return out;
 }
 
 }  // namespace quench::promises

@@ -90,7 +90,7 @@ class ServedCandidate final : public Candidate {
     const std::lock_guard lock(printed_mutex_);
     return printed_;
   }
-  std::filesystem::path checkpoint() const override { return options_.checkpoint; }
+  std::filesystem::path sample() const override { return options_.sample; }
 
  private:
   const PluginDescription& description_;

@@ -13,7 +13,7 @@ namespace quench::promises {
 
 struct ServedOptions {
   WorkerOptions worker;
-  std::filesystem::path checkpoint;  // --checkpoint, or ""
+  std::filesystem::path sample = {};  // that plugins of some kinds are tried on, or ""
 };
 
 using OnVerdict = std::function<void(const Promise& promise, const Verdict& verdict)>;

@@ -43,9 +43,11 @@ void check_promises(promises::Candidate& candidate) {
   REQUIRE(!all.empty());
   for (const promises::Promise& promise : all) {
     DYNAMIC_SECTION(candidate.item().id << ": " << promise.text) {
+      const int64_t before = live_allocations();
       const promises::Verdict verdict = promises::try_promise(promise, candidate);
       INFO(verdict.why);
       CHECK(verdict.outcome != promises::Outcome::kBroken);
+      CHECK(live_allocations() == before);
     }
   }
 }

@@ -1,8 +1,9 @@
 // A plugin of this build, tried in the test's own process.
 #pragma once
 
+#include <filesystem>
 #include <functional>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include "promises/candidate.hpp"
@@ -21,13 +22,23 @@ class BuiltPlugin : public promises::Candidate {
   void request_cancel(bool requested) override;
   std::optional<int64_t> live_blocks() override;
   std::optional<int64_t> peak_during(const std::function<void()>& work) override;
+  std::filesystem::path sample() const override { return sample_; }
+  nlohmann::json settings() const override { return settings_; }
+  promises::SmallModel model() const override { return model_; }
+  void use_sample(std::filesystem::path sample) { sample_ = std::move(sample); }
+  void use_settings(nlohmann::json settings) { settings_ = std::move(settings); }
+  void use_model(promises::SmallModel model) { model_ = std::move(model); }
 
  private:
   const quench_item& item_;
   std::vector<promises::Parameter> parameters_;
+  std::filesystem::path sample_;
+  nlohmann::json settings_ = nlohmann::json::object();
+  promises::SmallModel model_;
 };
 
-// Every promise of the kind, each a section, held by the plugin.
+// Every promise of the kind, each a section, held by the plugin, which leaves no block of the
+// host's memory behind.
 void check_promises(promises::Candidate& candidate);
 
 }  // namespace quench::test
