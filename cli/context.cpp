@@ -32,6 +32,13 @@ Catalog& Context::catalog() {
     CatalogOptions options;
     const std::vector<std::filesystem::path> given(plugin_path.begin(), plugin_path.end());
     options.search_path = default_search_path(given, executable, plugin_environment);
+    for (const std::filesystem::path& folder : options.search_path) {
+      if (!folder.is_absolute()) {
+        throw UsageError(
+            QUENCH_INVALID_ARGUMENT,
+            fmt::format("QUENCH_PLUGIN_PATH: got {}, wanted absolute folders", folder.string()));
+      }
+    }
     options.cache_dir = home();
     options.self = executable;
     options.python = python;

@@ -1,4 +1,5 @@
-// quench plugins [list | show ID | why ID | check FILE... | rescan | markdown]
+// quench plugins [list | show ID | why ID | check FILE... | rescan | markdown], and the verbs of
+// plugin_files.hpp
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/output_width.hpp"
+#include "cli/plugin_files.hpp"
 #include "cli/table.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/show.hpp"
@@ -176,9 +178,11 @@ void add_plugins(Verb& verb, Context& context) {
   checks.option("files", options->files, "FILE.so or FILE.py").placeholder("FILE").required();
   checks
       .option("--checkpoint", options->checkpoint,
-              "A small checkpoint that families are tried on, or a file or folder for tokenizers and corpora")
+              "A small checkpoint that families are tried on, or a file or folder for tokenizers "
+              "and corpora")
       .placeholder("DIR");
   add("rescan", "Forget what was probed, and probe again", rescan);
+  add_plugin_files(verb, context, options->json);
   add("markdown", "The reference page of all plugins, docs/plugins.md", markdown);
 }
 
