@@ -34,6 +34,7 @@ class OpenCorpus {
   // The next document as one string; nothing at the end.
   std::optional<std::string> next() {
     document_ = {};
+    document_.struct_size = sizeof document_;
     const quench_status status = table_.next(corpus_, &document_, &error_);
     if (status == QUENCH_END) {
       return std::nullopt;

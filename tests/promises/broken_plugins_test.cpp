@@ -1,5 +1,6 @@
 // Each fault of a plugin is found by `quench plugins check`, by a line that names it.
 #include <catch2/catch.hpp>
+#include <map>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -124,6 +125,42 @@ TEST_CASE("plugins check: a quantizer that breaks a promise is found", "[promise
        {"leak", "its process grows by"},
        {"thread", "threads behind"},
        {"stdout", "prints \"a line\""}});
+}
+
+TEST_CASE("plugins check: other kinds that break a promise are found", "[promises]") {
+  const std::map<std::string, std::vector<Fault>> faults = {
+      {"broken_averaging.so",
+       {{"drift", "of four that are"},
+        {"chunks", "of four that are"},
+        {"future", "select: chooses"}}},
+      {"broken_corpus.so",
+       {{"index", "index 7 comes behind 7"},
+        {"calls", "another one when it is read again"},
+        {"forms", "of text, ids and record"},
+        {"fingerprint", "hexadecimal digits"}}},
+      {"broken_format.so",
+       {{"promised", "when it is read back"},
+        {"greedy", "points, wanted 0"},
+        {"shy", "gives what it wrote 0 points"},
+        {"no_reason", "fits: refuses without a reason"}}},
+      {"broken_metric.so",
+       {{"empty", "gives no value"},
+        {"nan", "extra is nan"},
+        {"unit", "the unit ''"},
+        {"calls", "the second time"},
+        {"threads", "on 3 threads"}}},
+      {"broken_optimizer.so",
+       {{"still", "is the same after a step"},
+        {"calls", "in a second instance"},
+        {"threads", "on 3 threads"},
+        {"always", "at a learning rate of 0"},
+        {"forgets", "state"}}},
+      {"broken_tokenizer.so", {{"greedy", "points, wanted at most 0"}}}};
+  for (const auto& [library, each] : faults) {
+    INFO(library);
+    check_sound(library);
+    check_faults(library, each);
+  }
 }
 
 }  // namespace quench::test
