@@ -89,6 +89,8 @@ struct Context {
   HubEnvironment hub() const;
   // Scans the search path, once. Throws UsageError for a wrong --in-process.
   Catalog& catalog();
+  // How plugins in processes of their own are started.
+  WorkerOptions worker_options() const;
   // Builds of plugins that compute the same, as adopted in home().
   Equivalences& equivalences();
   // From here on these count, too, in memory alone, in place of those assumed before. The catalog

@@ -36,6 +36,13 @@ Catalog& Context::catalog() {
     CatalogOptions options;
     const std::vector<std::filesystem::path> given(plugin_path.begin(), plugin_path.end());
     options.search_path = default_search_path(given, executable, plugin_environment);
+    for (const std::filesystem::path& folder : options.search_path) {
+      if (!folder.is_absolute()) {
+        throw UsageError(
+            QUENCH_INVALID_ARGUMENT,
+            fmt::format("QUENCH_PLUGIN_PATH: got {}, wanted absolute folders", folder.string()));
+      }
+    }
     options.cache_dir = home();
     options.self = executable;
     options.python = python;
@@ -45,15 +52,7 @@ Catalog& Context::catalog() {
     };
     options.sandbox = sandbox == "off" ? Sandbox::kOff : Sandbox::kStrict;
     if (!served_) {
-      WorkerOptions workers;
-      workers.self = executable;
-      workers.python = python;
-      workers.sandbox = options.sandbox == Sandbox::kStrict;
-      workers.debug.insert(debug_worker.begin(), debug_worker.end());
-      workers.limits.silence_seconds = worker_silence;
-      workers.limits.call_seconds = worker_time;
-      workers.limits.memory_bytes = worker_memory;
-      served_ = std::make_unique<ServedPlugins>(std::move(workers));
+      served_ = std::make_unique<ServedPlugins>(worker_options());
     }
     options.starts_in_worker = [this](const PluginDescription& description) {
       return served_->starts(description);
@@ -71,6 +70,18 @@ Catalog& Context::catalog() {
     catalog_ = std::move(found);
   }
   return *catalog_;
+}
+
+WorkerOptions Context::worker_options() const {
+  WorkerOptions out;
+  out.self = executable;
+  out.python = python;
+  out.sandbox = sandbox != "off";
+  out.debug.insert(debug_worker.begin(), debug_worker.end());
+  out.limits.silence_seconds = worker_silence;
+  out.limits.call_seconds = worker_time;
+  out.limits.memory_bytes = worker_memory;
+  return out;
 }
 
 nlohmann::json Context::processes() const {

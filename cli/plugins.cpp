@@ -1,21 +1,34 @@
-// quench plugins [list | show ID | why ID | check FILE | rescan | markdown]
+// quench plugins [list | show ID | why ID | check FILE... | rescan | markdown], and the verbs of
+// plugin_files.hpp
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cstdio>
+#include <limits>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/plugin_files.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
+#include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/show.hpp"
+#include "promises/served_candidate.hpp"
 
 namespace quench {
 
 namespace {
 
+// What is tried is small: a plugin that computes for longer than this hangs.
+constexpr double kCheckSilence = 60;
+
 struct PluginsOptions {
   std::string subject;
+  std::vector<std::string> files;  // `check`
+  std::string checkpoint;          // `check`, or ""
   bool json = false;
 };
 
@@ -53,15 +66,72 @@ int why(Context& context, const PluginsOptions& options) {
   return kExitOk;
 }
 
-int check(Context& context, const PluginsOptions& options) {
-  const PluginCheck result = plugin_check(context.catalog(), options.subject);
-  if (options.json) {
-    answer({{"file", options.subject}, {"passed", result.passed}, {"text", result.text}});
-  } else {
-    fmt::print("{}", result.text);
+// What is found in one file, and how its plugins keep the promises of their kinds: printed line by
+// line, and returned.
+struct CheckedFile {
+  std::string text;
+  bool passed = false;
+  nlohmann::json promises = nlohmann::json::array();
+};
+
+CheckedFile check_file(Context& context, const PluginsOptions& options, const std::string& file) {
+  CheckedFile out;
+  const auto say = [&](const std::string& lines) {
+    out.text += lines;
+    if (!options.json) {
+      fmt::print("{}", lines);
+      std::fflush(stdout);
+    }
+  };
+  const PluginCheck found = plugin_check(context.catalog(), file);
+  say(found.text);
+  out.passed = found.passed;
+  if (!found.passed) {
+    return out;
   }
-  return result.passed ? kExitOk
-                       : incomplete(fmt::format("{}: has faults", printable(options.subject)));
+  promises::ServedOptions served{context.worker_options(), options.checkpoint};
+  served.worker.crashes = std::numeric_limits<int>::max();
+  served.worker.limits.silence_seconds = std::min(context.worker_silence, kCheckSilence);
+  for (const PluginDescription& item : found.items) {
+    const std::string label = plugin_label(item);
+    out.passed &= promises::try_promises(
+        item, served, [&](const promises::Promise& promise, const promises::Verdict& verdict) {
+          const char* outcome = verdict.outcome == promises::Outcome::kKept     ? "ok"
+                                : verdict.outcome == promises::Outcome::kBroken ? "failed"
+                                                                                : "skipped";
+          const std::string why = printable(verdict.why, 600);
+          say(fmt::format("{:<7} {}: {}{}{}\n", outcome, label, promise.text,
+                          why.empty() ? "" : ": ", why));
+          out.promises.push_back(
+              {{"plugin", label}, {"promise", promise.text}, {"outcome", outcome}, {"why", why}});
+        });
+  }
+  return out;
+}
+
+int check(Context& context, const PluginsOptions& options) {
+  std::string text;
+  std::string bad;
+  nlohmann::json files = nlohmann::json::array();
+  for (const std::string& file : options.files) {
+    if (options.files.size() > 1 && !options.json) {
+      fmt::print("{}{}:\n", files.empty() ? "" : "\n", printable(file, 4096));
+    }
+    const CheckedFile checked = check_file(context, options, file);
+    text += checked.text;
+    if (!checked.passed) {
+      bad += (bad.empty() ? "" : ", ") + printable(file, 4096);
+    }
+    files.push_back({{"file", file},
+                     {"passed", checked.passed},
+                     {"text", checked.text},
+                     {"promises", checked.promises}});
+  }
+  answer({{"file", options.files.front()},
+          {"passed", bad.empty()},
+          {"text", text},
+          {"files", std::move(files)}});
+  return bad.empty() ? kExitOk : incomplete(fmt::format("{}: has faults", bad));
 }
 
 int rescan(Context& context, const PluginsOptions& options) {
@@ -104,10 +174,15 @@ void add_plugins(Verb& verb, Context& context) {
   add("why", "Where a plugin comes from, or why it is not there", why)
       .option("id", options->subject, "id, or kind/id")
       .required();
-  add("check", "Examine one plugin file in a child process", check)
-      .option("file", options->subject, "FILE.so or FILE.py")
-      .required();
+  Verb checks = add("check", "Try plugin files in worker processes: what each promises", check);
+  checks.option("files", options->files, "FILE.so or FILE.py").placeholder("FILE").required();
+  checks
+      .option("--checkpoint", options->checkpoint,
+              "A small checkpoint that families are tried on, or a file or folder for tokenizers "
+              "and corpora")
+      .placeholder("DIR");
   add("rescan", "Forget what was probed, and probe again", rescan);
+  add_plugin_files(verb, context, options->json);
   add("markdown", "The reference page of all plugins, docs/plugins.md", markdown);
 }
 

@@ -152,8 +152,8 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   out.quantized = measure(experiment, metrics, corpora, opened.model, tokenizer);
   progress.step("writing");
   SealedFolder target(options.out, /*replaces=*/false);
-  out.written = export_weights(opened.folder, opened.model, *quantized.stored, target,
-                               options.tokenizer == "bytes" ? "" : options.tokenizer);
+  out.written = export_weights(context.catalog(), opened.folder, opened.model, *quantized.stored,
+                               target, options.tokenizer == "bytes" ? "" : options.tokenizer);
   target.publish(made_from);
   return out;
 }

@@ -160,11 +160,12 @@ std::optional<PendingExport> pending_export(const Experiment& experiment, const 
   return PendingExport{row, std::move(made_from), row.variant.quantizer || searches};
 }
 
-void write_export(OpenWeights& open, FormatWriter& stored, const PendingExport& pending,
-                  const std::string& tokenizer) {
+void write_export(Catalog& catalog, OpenWeights& open, FormatWriter& stored,
+                  const PendingExport& pending, const std::string& tokenizer) {
   make_folders(pending.row.path.parent_path());
   SealedFolder target(pending.row.path, /*replaces=*/true);
-  export_weights(open.folder, open.model, stored, target, tokenizer == "bytes" ? "" : tokenizer);
+  export_weights(catalog, open.folder, open.model, stored, target,
+                 tokenizer == "bytes" ? "" : tokenizer);
   check_running_code();
   target.publish(pending.made_from);
 }

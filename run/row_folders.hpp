@@ -69,8 +69,8 @@ std::optional<PendingExport> pending_export(const Experiment& experiment, const 
 
 // Both write the folder, or leave it to another process that has written the same one meanwhile.
 // The model has the quantized weights. Throws what export_weights and SealedFolder throw.
-void write_export(OpenWeights& open, FormatWriter& stored, const PendingExport& pending,
-                  const std::string& tokenizer);
+void write_export(Catalog& catalog, OpenWeights& open, FormatWriter& stored,
+                  const PendingExport& pending, const std::string& tokenizer);
 // `found`: the members' weights if the scheme searched, else empty. `manifest`: its text, for the
 // model card. Throws what keep_average throws.
 void write_average(Catalog& catalog, const Experiment& experiment, const PendingExport& pending,

@@ -289,7 +289,9 @@ void WeightsRun::quantize_and_measure(std::span<MeasuredCell> cells, const Pendi
   quantizer["bits_per_weight"] = result.bits_per_weight;
   result.details.update(size_details({result.quantized_weights, result.bits_per_weight}));
   if (folder != nullptr) {
-    write(*folder, [&] { write_export(*open_, *result.stored, *folder, experiment_.tokenizer); });
+    write(*folder, [&] {
+      write_export(run_.catalog, *open_, *result.stored, *folder, experiment_.tokenizer);
+    });
   }
   measure(cells, {&kept, quantizer, std::move(result.details)});
 }

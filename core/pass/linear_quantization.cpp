@@ -1,5 +1,7 @@
 #include "core/pass/linear_quantization.hpp"
 
+#include <algorithm>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -67,6 +69,19 @@ HostTensor scaled(HostTensor weight, const ObservedGroup& group) {
     multiply_columns(weight, *group.input_scale());
   }
   return weight;
+}
+
+// Room for a result, filled with a NaN that arithmetic does not make.
+HostTensor unwritten(const HostTensor& like) {
+  HostTensor out(like.dtype(), like.shape());
+  std::memset(out.bytes().data(), 0xFF, out.bytes().size());
+  return out;
+}
+
+bool is_unwritten(const HostTensor& tensor, int64_t element) {
+  const uint64_t size = dtype_size(tensor.dtype());
+  const auto bytes = tensor.bytes().subspan(static_cast<uint64_t>(element) * size, size);
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0xFF}; });
 }
 
 uint64_t weights_of(const quench_linear_info& linear) {
@@ -219,7 +234,7 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
                                              const HostTensor& weight) {
   const quench_linear_info& info = group.info().linears[linear];
   const bool calibrated = options_.calibration != nullptr;
-  HostTensor dequantized(weight.dtype(), weight.shape());
+  HostTensor dequantized = unwritten(weight);
   QuantizeSink sink(weights_of(info));
   call_quantizer(setting, group, linear, 0, weight.view(), dequantized.view(), sink);
   LayerResult layer = layer_of(info, block);
@@ -230,8 +245,9 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
     set_op(setting, block, group, linear, *op);
   } else {
     if (const int64_t at = first_nonfinite(dequantized); at >= 0) {
-      fail(QUENCH_NUMERICAL, "quantizer {}: {}: dequantized element [{}, {}] is not finite",
-           setting.quantizer->id(), info.name, at / info.in_features, at % info.in_features);
+      fail(QUENCH_NUMERICAL, "quantizer {}: {}: dequantized element [{}, {}] is not {}",
+           setting.quantizer->id(), info.name, at / info.in_features, at % info.in_features,
+           is_unwritten(dequantized, at) ? "written" : "finite");
     }
     if (calibrated) {
       clock_.timed("error", [&] {

@@ -16,12 +16,18 @@ namespace {
 
 constexpr uint64_t kReportedPeak = uint64_t{2} << 30;  // bytes; smaller peaks are not reported
 
+constexpr double kMostBits = 64;  // of a float64 weight as it is
+
 double bits_per_weight(const QuantizationResult& result, const std::string& quantizer) {
   std::vector<LayerBits> layers;
   for (const LayerResult& layer : result.layers) {
     const auto found = layer.numbers.find("bits_per_weight");
     if (found == layer.numbers.end()) {
       fail(QUENCH_INTERNAL, "quantizer {}: {}: reported no bits_per_weight", quantizer, layer.name);
+    }
+    if (!(found->second >= 0 && found->second <= kMostBits)) {
+      fail(QUENCH_INTERNAL, "quantizer {}: {}: bits_per_weight is {}, wanted 0..{}", quantizer,
+           layer.name, found->second, kMostBits);
     }
     layers.push_back({found->second, static_cast<double>(layer.out_features * layer.in_features)});
   }

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "tests/contract/tensors.hpp"
+#include "promises/tensors.hpp"
 
 namespace quench::test {
 
@@ -13,13 +13,14 @@ namespace {
 using Shapes = std::vector<std::pair<std::string, std::vector<int64_t>>>;
 
 SmallModel drawn(std::string config, const Shapes& shapes) {
-  SmallModel model{std::move(config), {}};
+  SmallModel model{std::move(config), {}, /*each_number_counts=*/true};
   for (const auto& [name, shape] : shapes) {
     size_t count = 1;
     for (const int64_t extent : shape) {
       count *= static_cast<size_t>(extent);
     }
-    model.tensors.push_back({name, shape, numbers<double>(model.tensors.size() + 1, count)});
+    model.tensors.push_back(
+        {name, shape, promises::numbers<double>(model.tensors.size() + 1, count)});
   }
   return model;
 }

@@ -94,6 +94,9 @@ std::string host_objection(const std::string& file, const Include& include) {
   if (!include.quoted || include.target.starts_with("quench/abi/")) {
     return "";
   }
+  if (include.target.starts_with("promises/")) {
+    return file.starts_with("cli/") ? "" : "of the host, only the command line tries promises";
+  }
   const HostLibrary* own = library_of(file);
   const HostLibrary* other = library_of(include.target);
   if (own == nullptr || other == nullptr) {
@@ -103,6 +106,15 @@ std::string host_objection(const std::string& file, const Include& include) {
              ? ""
              : "the library " + own->name + " does not name " + other->name +
                    " among what it stands on";
+}
+
+std::string promises_objection(const std::string& file, const Include& include) {
+  if (is_torch(include.target) || is_cuda(include.target) || is_host_library(include.target)) {
+    return "promises are tried on the SDK alone";
+  }
+  return !is_of_host(include.target) || file.starts_with("promises/served_candidate.")
+             ? ""
+             : "promises know the SDK, not the host, but for what serves a candidate";
 }
 
 // `file` is plugins/<kind>/<id>/...: it may include its own folder and a library folder of its
@@ -160,6 +172,9 @@ std::string objection(const std::string& file, const Include& include) {
   }
   if (file.starts_with("sdk/include/quench/kit/")) {
     return kit_objection(file, include);
+  }
+  if (file.starts_with("promises/")) {
+    return promises_objection(file, include);
   }
   if (is_of_host(file)) {
     return host_objection(file, include);

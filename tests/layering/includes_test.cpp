@@ -12,7 +12,7 @@ using quench::test::objection;
 TEST_CASE("layering: every include of the project is allowed", "[layering]") {
   size_t checked = 0;
   std::string objections;
-  for (const char* folder : {"sdk", "core", "train", "run", "cli", "plugins"}) {
+  for (const char* folder : {"sdk", "promises", "core", "train", "run", "cli", "plugins"}) {
     for (const std::string& file :
          quench::test::files_below(folder, {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh"})) {
       for (const Include& include : quench::test::includes_of(quench::test::source(file))) {
@@ -60,6 +60,11 @@ TEST_CASE("layering: the include table refuses what it should", "[layering]") {
       {"train/a.cpp", "run/b.hpp", true, false},
       {"core/store/a.cpp", "train/b.hpp", true, false},
       {"cli/main.cpp", "cli/b.hpp", true, true},
+      {"cli/main.cpp", "promises/b.hpp", true, true},
+      {"run/a.cpp", "promises/b.hpp", true, false},
+      {"promises/a.cpp", "quench/kit/host.hpp", true, true},
+      {"promises/a.cpp", "core/error.hpp", true, false},
+      {"promises/served_candidate.cpp", "core/error.hpp", true, true},
       {"run/cluster/a.cpp", "core/base/process/b.hpp", true, true},
       {"core/store/a.cpp", "core/pass/b.hpp", true, false},
       {"core/base/process/a.cpp", "core/error.hpp", true, false},

@@ -12,7 +12,7 @@ git=(git -c "safe.directory=*" -C "$source")
 (cd "$source" && "${git[@]}" ls-files -co --exclude-standard -z | xargs -0 cp --parents -t "$work" --)
 cd "$work"
 ln -s "$source/.deps" .deps
-kinds="quantizer quantizer_c model decoder averaging metric corpus tokenizer optimizer format"
+kinds="quantizer quantizer_c model decoder averaging metric corpus tokenizer optimizer format transform"
 targets=()
 for kind in $kinds; do
   tools/new_plugin "$kind" "fresh_$kind" >/dev/null
@@ -45,4 +45,4 @@ for module in build/release/lib/quench/*/fresh_*.so; do
   exported=$(nm -D --defined-only "$module" | awk '{print $3}')
   [ "$exported" = quench_module_v1 ] || { echo "$module exports: $exported"; exit 1; }
 done
-[ "$(find build/release/lib/quench -name 'fresh_*.so' | wc -l)" = 9 ]
+[ "$(find build/release/lib/quench -name 'fresh_*.so' | wc -l)" = 10 ]

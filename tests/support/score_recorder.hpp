@@ -2,40 +2,18 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <string>
 #include <vector>
 
+#include "promises/measurement.hpp"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/module.h"
 
 namespace quench::test {
 
-struct MeasuredValue {
-  std::string name;
-  double value;
-  std::string unit;
-  int32_t direction;
-  double standard_error;
-};
-
-struct Measurement {
-  quench_status status = QUENCH_OK;
-  std::string message;
-  std::vector<MeasuredValue> values;
-  std::map<std::string, double> details;
-  std::map<std::string, std::vector<double>> items;
-  std::map<std::string, nlohmann::json> json;
-  int score_calls = 0;
-  std::vector<std::vector<int32_t>> rows;  // that were scored, in order
-};
-
-// Documents as ids; `bytes` empty where text sizes are unknown.
-struct TokenizedDocuments {
-  std::vector<std::vector<int32_t>> documents;
-  std::vector<uint64_t> bytes;
-};
+using promises::MeasuredValue;
+using promises::Measurement;
+using promises::TokenizedDocuments;
 
 // -log p of the id at `position` (from 0) of `row`.
 using ScoreRule = std::function<double(const std::vector<int32_t>& row, size_t position)>;

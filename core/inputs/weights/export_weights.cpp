@@ -5,7 +5,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <set>
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/json/parse_json.hpp"
@@ -13,6 +12,8 @@
 #include "core/checkpoint/sharded_writer.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/open_checkpoint_folder.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 namespace quench {
 
@@ -79,7 +80,8 @@ std::vector<uint64_t> order_of_names(const TensorSource& source) {
 
 // The output head under each of its names, unless it is quantized: readers that replace every
 // linear must leave it alone.
-std::vector<std::string> float_heads(ModelHandle& model, const std::set<std::string>& stored) {
+std::vector<std::string> float_heads(ModelHandle& model,
+                                     const std::map<std::string, uint64_t>& stored) {
   std::vector<std::string> names;
   for (const quench_parameter_info& parameter : model.parameters()) {
     if (parameter.role != QUENCH_ROLE_HEAD) {
@@ -137,6 +139,25 @@ quench_code_scheme scheme_of(const nlohmann::json& parameters) {
           integer_of(parameters, "bits").value_or(0), group_size};
 }
 
+// What reading the folder gives is, bit for bit, what was measured.
+void require_read_back(Catalog& catalog, const fs::path& folder, const FormatWriter& stored) {
+  if (!stored.reads()) {
+    HostServices::instance().log(
+        QUENCH_LOG_WARNING, "",
+        fmt::format("format {} only writes: what it wrote was not read back", stored.id()));
+    return;
+  }
+  const CheckpointFolder back = open_checkpoint_folder(catalog, folder);
+  for (const auto& [linear, checksum] : stored.linears()) {
+    const auto index = back.source->find(linear + std::string(kWeight));
+    if (!index || checksum_of(read_float32(*back.source, *index)) != checksum) {
+      fail(QUENCH_INTERNAL, "format {}: {}: reading what it wrote gives {}", stored.id(), linear,
+           index ? "another weight than the one that it said and that was measured"
+                 : "no weight of this name");
+    }
+  }
+}
+
 }  // namespace
 
 std::string export_fault(const FormatHandle& format, const nlohmann::json& parameters) {
@@ -169,10 +190,10 @@ std::string export_fault(const FormatHandle& format, const nlohmann::json& param
   return fault;
 }
 
-ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
+ExportedFolder export_weights(Catalog& catalog, const CheckpointFolder& from, ModelHandle& model,
                               FormatWriter& stored, SealedFolder& target,
                               const fs::path& tokenizer) {
-  for (const std::string& linear : stored.linears()) {
+  for (const auto& [linear, checksum] : stored.linears()) {
     if (!from.source->find(linear + std::string(kWeight))) {
       fail(QUENCH_UNSUPPORTED, "{}: the files have no tensor of this name", linear);
     }
@@ -200,6 +221,7 @@ ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
     write_file_atomically(target.temporary() / name, bytes, &target.files());
   }
   copy_side_files(from, tokenizer, target.temporary(), target.files());
+  require_read_back(catalog, target.temporary(), stored);
   return out;
 }
 

@@ -31,9 +31,11 @@ struct ExportedFolder {
 
 // Fills `target`, which the caller publishes: weights as safetensors, the tensors of `stored` in
 // place of its linears' float weights and all else as in `from`; config.json with what the format
-// adds, its further files, and the tokenizer's. Finishes `stored`. Throws Error: UNSUPPORTED for
-// linears that differ where the format has one scheme, RESOURCE_EXHAUSTED when it does not fit.
-ExportedFolder export_weights(const CheckpointFolder& from, ModelHandle& model,
+// adds, its further files, and the tokenizer's. Finishes `stored`, and reads back what it wrote.
+// Throws Error: UNSUPPORTED for linears that differ where the format has one scheme,
+// RESOURCE_EXHAUSTED when it does not fit, INTERNAL where reading does not give the weights that
+// were measured.
+ExportedFolder export_weights(Catalog& catalog, const CheckpointFolder& from, ModelHandle& model,
                               FormatWriter& stored, SealedFolder& target,
                               const std::filesystem::path& tokenizer = {});
 

@@ -1,8 +1,12 @@
-// `plugins check`: examines one library for its author.
+// `plugins check`: examines one library for its author. What its plugins do is tried elsewhere
+// (promises/).
 #include <algorithm>
 #include <system_error>
+#include <utility>
 #include <vector>
 
+#include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/probe.hpp"
@@ -22,10 +26,12 @@ class Findings {
   void good(const std::string& text) { text_ += "ok      " + text + "\n"; }
   void remark(const std::string& text) { text_ += "remark  " + text + "\n"; }
   void fault(const std::string& text) {
-    text_ += "FAULT   " + text + "\n";
+    text_ += "failed  " + text + "\n";
     passed_ = false;
   }
-  PluginCheck result() const { return {text_, passed_}; }
+  PluginCheck result(std::vector<PluginDescription> items = {}) const {
+    return {text_, passed_, std::move(items)};
+  }
 
  private:
   std::string text_;
@@ -89,12 +95,12 @@ void check_linking(const ElfFile& elf, Findings& findings) {
   }
 }
 
-void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& findings) {
-  const ProbeResult result =
-      probe_libraries({library}, probe_options(catalog.options(), true)).front();
+std::vector<PluginDescription> check_description(const Catalog& catalog, const fs::path& library,
+                                                 Findings& findings) {
+  ProbeResult result = probe_libraries({library}, probe_options(catalog.options(), true)).front();
   if (!result.rejected.empty()) {
     findings.fault(result.rejected);
-    return;
+    return {};
   }
   findings.good(fmt::format("module {} {}, plugin ABI {}.{}, {}", result.items[0].module_id,
                             result.items[0].module_version, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
@@ -114,11 +120,16 @@ void check_behaviour(const Catalog& catalog, const fs::path& library, Findings& 
     findings.good("runs in a process of its own: " + placed.reason);
   }
   if (is_python_file(library)) {
-    findings.remark("was read, not run: whether its instances can be made, the first run will say");
+    findings.remark("was read, not run, to learn what it is");
   }
   for (const std::string& finding : result.findings) {
     findings.remark(printable(finding, 600));
   }
+  const std::string sha256 = sha256_of(File(library));
+  for (PluginDescription& item : result.items) {
+    item.sha256 = sha256;
+  }
+  return std::move(result.items);
 }
 
 }  // namespace
@@ -141,8 +152,8 @@ PluginCheck plugin_check(const Catalog& catalog, const fs::path& library) {
     findings.fault(failure.what());
     return findings.result();
   }
-  check_behaviour(catalog, path, findings);
-  return findings.result();
+  std::vector<PluginDescription> items = check_description(catalog, path, findings);
+  return findings.result(std::move(items));
 }
 
 }  // namespace quench

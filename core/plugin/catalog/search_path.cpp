@@ -62,6 +62,15 @@ fs::path own_plugins(const fs::path& executable) {
   return (folder / "../lib/quench").lexically_normal();
 }
 
+fs::path user_plugins(const PluginEnvironment& environment) {
+  if (environment.xdg_data_home && !environment.xdg_data_home->empty()) {
+    return fs::path(*environment.xdg_data_home) / "quench/plugins";
+  }
+  return environment.home && !environment.home->empty()
+             ? fs::path(*environment.home) / ".local/share/quench/plugins"
+             : fs::path();
+}
+
 std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_line,
                                           const fs::path& executable,
                                           const PluginEnvironment& environment) {
@@ -70,10 +79,8 @@ std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_l
     folders.push_back(fs::absolute(folder).lexically_normal());
   }
   append_list(folders, environment.plugin_path.value_or(""));
-  if (environment.xdg_data_home && !environment.xdg_data_home->empty()) {
-    folders.push_back(fs::path(*environment.xdg_data_home) / "quench/plugins");
-  } else if (environment.home && !environment.home->empty()) {
-    folders.push_back(fs::path(*environment.home) / ".local/share/quench/plugins");
+  if (const fs::path user = user_plugins(environment); !user.empty()) {
+    folders.push_back(user);
   }
   if (!executable.empty()) {
     folders.push_back(own_plugins(executable));

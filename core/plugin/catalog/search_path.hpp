@@ -22,8 +22,11 @@ struct PluginEnvironment {
 // Empty if the executable is unknown.
 std::filesystem::path own_plugins(const std::filesystem::path& executable);
 
+// The folder of this user's plugins: $XDG_DATA_HOME/quench/plugins, else that of HOME; "" without.
+std::filesystem::path user_plugins(const PluginEnvironment& environment);
+
 // In order: the command line's folders (relative to the working directory), QUENCH_PLUGIN_PATH,
-// $XDG_DATA_HOME/quench/plugins, own_plugins(). Relative entries of the
+// user_plugins(), own_plugins(). Relative entries of the
 // environment stay relative: the catalog refuses and reports them.
 std::vector<std::filesystem::path> default_search_path(
     const std::vector<std::filesystem::path>& command_line, const std::filesystem::path& executable,

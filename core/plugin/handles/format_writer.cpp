@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/base/io/sha256.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/sharded_source.hpp"
@@ -33,6 +34,10 @@ nlohmann::json object_of(const char* text, uint64_t bytes, const char* what) {
 }
 
 }  // namespace
+
+uint64_t checksum_of(std::span<const float> weight) {
+  return sha256_head({reinterpret_cast<const char*>(weight.data()), weight.size_bytes()});
+}
 
 // What the plugin calls back. `finish`: null during `store`.
 struct FormatWriter::Sink {
@@ -131,7 +136,7 @@ void FormatWriter::store(const quench_coded_linear& linear, std::span<float> wei
     fail(QUENCH_NUMERICAL, "{}: {}: element {} of the stored weight is not finite", format_.label(),
          linear.name, infinite - weight.begin());
   }
-  linears_.insert(linear.name);
+  linears_[linear.name] = checksum_of(weight);
   tensors_.merge(sink.added);
   scales_ += stored.scales;
   rounded_ += stored.rounded_scales;

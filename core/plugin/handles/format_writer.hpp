@@ -7,7 +7,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -31,17 +30,22 @@ struct FormatFinish {
   std::vector<std::pair<std::string, std::string>> files = {};  // name, bytes
 };
 
+// Of the bits of a weight.
+uint64_t checksum_of(std::span<const float> weight);
+
 // Every call throws Error whose message starts with "format <id>: ".
 class FormatWriter {
  public:
   explicit FormatWriter(FormatHandle format);
 
   const std::string& id() const { return format_.id(); }
+  bool reads() const { return format_.reads(); }
   // Adds the tensors of one linear. `weight` [out, in] is what its codes stand for, and becomes
   // what reading the tensors gives.
   void store(const quench_coded_linear& linear, std::span<float> weight);
-  // Names of the modules that were stored.
-  const std::set<std::string>& linears() const { return linears_; }
+  // Names of the modules that were stored, each with the checksum of the float32 weight that
+  // reading it is to give.
+  const std::map<std::string, uint64_t>& linears() const { return linears_; }
   // By name; with finish(), without those that it took back.
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }
   // Once, after the last linear. `linears`: of blocks that stay in float; `heads`: names of the
@@ -57,7 +61,7 @@ class FormatWriter {
 
   FormatHandle format_;
   std::optional<Writer> writer_;
-  std::set<std::string> linears_;
+  std::map<std::string, uint64_t> linears_;
   std::map<std::string, StoredTensor> tensors_;
   uint64_t scales_ = 0;
   uint64_t rounded_ = 0;

@@ -86,7 +86,11 @@ void take_view(Receiving& i, quench_tensor& to) {
 }
 
 quench_tensor* take_output(Receiving& i) {
-  return with_room(i, take_shape(i.reader(), i.keep()));
+  quench_tensor* tensor = with_room(i, take_shape(i.reader(), i.keep()));
+  if (tensor != nullptr && tensor->data != nullptr) {
+    std::memset(tensor->data, 0xFF, bytes_of(*tensor));
+  }
+  return tensor;
 }
 
 quench_tensor* take_outputs(Receiving& i, uint64_t& count) {

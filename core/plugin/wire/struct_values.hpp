@@ -116,7 +116,8 @@ quench_tensor* take_tensors(Receiving& i, uint64_t& count);
 void take_value(Receiving& i, quench_tensor& to);
 // A view into memory of the message's keep.
 void take_view(Receiving& i, quench_tensor& to);
-// Outputs, in memory that the reply can point to: uninitialized, or with what came along.
+// Outputs, in memory that the reply can point to: filled with 0xFF, which floats show as NaN, so
+// that what the callee leaves out is not what an earlier call wrote; or with what came along.
 quench_tensor* take_output(Receiving& i);
 quench_tensor* take_outputs(Receiving& i, uint64_t& count);
 quench_tensor* take_in_room(Receiving& i);

@@ -115,6 +115,11 @@ class ServedPlugins::Module {
     return item->item;
   }
 
+  std::optional<pid_t> process() {
+    const std::lock_guard lock(mutex_);
+    return peer_ == nullptr ? std::nullopt : std::optional(peer_->id());
+  }
+
   uint64_t starts() {
     const std::lock_guard lock(mutex_);
     return peer_ != nullptr && peer_->fate() == WorkerFate::kAlive ? starts_ : starts_ + 1;
@@ -298,6 +303,10 @@ const quench_item& ServedPlugins::load(const PluginDescription& description) {
 
 uint64_t ServedPlugins::starts(const PluginDescription& description) {
   return module_of(description).starts();
+}
+
+std::optional<pid_t> ServedPlugins::process(const PluginDescription& description) {
+  return module_of(description).process();
 }
 
 json ServedPlugins::processes() const {

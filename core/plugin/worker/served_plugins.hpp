@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -38,6 +39,8 @@ class ServedPlugins {
   // How often the process of this plugin was started, and one more once it has ended: an instance
   // that was made under another number is gone.
   uint64_t starts(const PluginDescription& description);
+  // Its process; nothing where it has none.
+  std::optional<pid_t> process(const PluginDescription& description);
   // What each process that was started so far is: {"plugin": "quantizer hqq", "module": file,
   // "sandbox": what confines it, "libraries": [{"soname", "path", "build_id"}]}. [thread-safe]
   nlohmann::json processes() const;

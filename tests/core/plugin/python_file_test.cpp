@@ -196,5 +196,5 @@ TEST_CASE("plugins check: a Python file is read, and its marks are judged", "[co
   const quench::PluginCheck bad =
       quench::plugin_check(catalog, folder.add("_bad.py", "import quench\n("));
   CHECK_FALSE(bad.passed);
-  CHECK_THAT(bad.text, Contains("FAULT   ") && Contains("_bad.py:2: "));
+  CHECK_THAT(bad.text, Contains("failed  ") && Contains("_bad.py:2: "));
 }

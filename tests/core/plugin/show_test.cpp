@@ -85,10 +85,10 @@ TEST_CASE("plugins check: a good library passes, a bad one fails with its fault"
                             Contains("ok      corpus good 1.0.0, 3 parameter(s)\n"));
   const quench::PluginCheck slot = check("null_slot.so");
   CHECK_FALSE(slot.passed);
-  CHECK_THAT(slot.text, Contains("FAULT   corpus null_slot: function next of its table is NULL\n"));
+  CHECK_THAT(slot.text, Contains("failed  corpus null_slot: function next of its table is NULL\n"));
   const quench::PluginCheck other = check("no_symbol.so");
   CHECK_FALSE(other.passed);
-  CHECK_THAT(other.text, Contains("FAULT   does not export quench_module_v1\n") &&
+  CHECK_THAT(other.text, Contains("failed  does not export quench_module_v1\n") &&
                              Contains("exports 1 symbol(s) beside quench_module_v1: "
                                       "fault_no_symbol; link with the SDK's version script"));
   CHECK_FALSE(check("nowhere.so").passed);

@@ -1,11 +1,11 @@
-#include "tests/support/record_host.hpp"
+#include "promises/record_host.hpp"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
-namespace quench::test {
+namespace quench::promises {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::string hand_records(const quench_metric_table& table, quench_metric* metric
   return "";
 }
 
-}  // namespace quench::test
+}  // namespace quench::promises

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "tests/contract/quantized_linear.hpp"
+#include "promises/quantized_linear.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 // A linear that is hard for a method, by name.
 struct HardInput {
@@ -15,4 +15,4 @@ struct HardInput {
 };
 std::vector<HardInput> hard_inputs();
 
-}  // namespace quench::test
+}  // namespace quench::promises

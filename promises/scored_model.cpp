@@ -1,4 +1,4 @@
-#include "tests/contract/scored_model.hpp"
+#include "promises/scored_model.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,10 +6,10 @@
 #include <map>
 #include <string_view>
 
+#include "promises/tensors.hpp"
 #include "quench/kit/tensor.hpp"
-#include "tests/contract/tensors.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 namespace {
 
@@ -262,4 +262,4 @@ std::array<double, ScoredModel::kIds> ScoredModel::losses_after(int32_t id) cons
   return out;
 }
 
-}  // namespace quench::test
+}  // namespace quench::promises

@@ -6,11 +6,11 @@
 #include <string>
 #include <utility>
 
+#include "promises/memory_source.hpp"
 #include "quench/abi/kind/format.h"
 #include "quench/kit/error.hpp"
-#include "tests/support/memory_source.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 class MadePlace {
  public:
@@ -78,4 +78,4 @@ class MadePlace {
   quench_place table_{};
 };
 
-}  // namespace quench::test
+}  // namespace quench::promises

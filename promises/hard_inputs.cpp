@@ -1,11 +1,11 @@
-#include "tests/contract/hard_inputs.hpp"
+#include "promises/hard_inputs.hpp"
 
 #include <algorithm>
 #include <functional>
 
-#include "tests/contract/tensors.hpp"
+#include "promises/tensors.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 namespace {
 
@@ -77,4 +77,4 @@ std::vector<HardInput> hard_inputs() {
   return out;
 }
 
-}  // namespace quench::test
+}  // namespace quench::promises

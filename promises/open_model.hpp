@@ -1,21 +1,18 @@
 // A small model of a family, opened and run stage by stage by the functions of its table.
 #pragma once
 
-#include <catch2/catch.hpp>
 #include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "promises/candidate.hpp"
+#include "promises/memory_source.hpp"
+#include "promises/tensors.hpp"
 #include "quench/abi/kind/model.h"
-#include "tests/contract/small_models.hpp"
-#include "tests/contract/tensors.hpp"
-#include "tests/support/memory_source.hpp"
-#include "tests/support/plugin_library.hpp"
-#include "tests/support/test_host.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 using Ids = std::vector<int32_t>;
 using Owned = kit::OwnedTensor<float>;
@@ -70,30 +67,39 @@ struct Scores {
   Ids argmax;
 };
 
-// An open model in float32.
+// An open model, in float32 unless said otherwise.
 class OpenModel {
  public:
-  OpenModel(const quench_item& item, const SmallModel& small, uint32_t flags = 0)
-      : table(table_of<quench_model_table>(item)) {
+  OpenModel(Candidate& candidate, const SmallModel& small, uint32_t flags = 0,
+            quench_dtype dtype = kit::kFloat32)
+      : table(table_of<quench_model_table>(candidate)) {
     MemorySource source;
     for (const SmallTensor& tensor : small.tensors) {
       source.add(tensor.name, tensor.shape, tensor.values, kit::kFloat32);
     }
-    const quench_model_open_args args = {sizeof args,         flags,
-                                         source.source(),     small.config.data(),
-                                         small.config.size(), {QUENCH_DEVICE_CPU, 0},
-                                         kit::kFloat32};
+    const quench_model_open_args args = {sizeof args,
+                                         flags,
+                                         source.source(),
+                                         small.config.data(),
+                                         small.config.size(),
+                                         {QUENCH_DEVICE_CPU, 0},
+                                         dtype};
     status = table.open(&args, &model, &error);
+  }
+  // Throws Broken unless it opens.
+  explicit OpenModel(Candidate& candidate) : OpenModel(candidate, candidate.model()) {
+    expect(status == QUENCH_OK, "open: got the error \"{}\"", error.message);
   }
   ~OpenModel() {
     if (model != nullptr) {
       table.close(model);
     }
   }
+  OpenModel(const OpenModel&) = delete;
+  OpenModel& operator=(const OpenModel&) = delete;
 
   void ok(quench_status got) const {
-    INFO(error.message);
-    REQUIRE(got == QUENCH_OK);
+    expect(got == QUENCH_OK, "got the error \"{}\"", error.message);
   }
   quench_model_info info() {
     quench_model_info found{};
@@ -224,7 +230,8 @@ class OpenModel {
     std::vector<quench_tensor> in;
     std::vector<quench_tensor> out;
     for (const quench_carry_info& tensor : carry(b, s)) {
-      REQUIRE(carried.count(tensor.name) == 1);
+      expect(carried.count(tensor.name) == 1, "stage {} of block {} reads {}, which no stage gives",
+             s, b, tensor.name);
       in.push_back(carried.at(tensor.name).view());
     }
     for (const quench_carry_info& made : carry(b, s + 1)) {
@@ -277,4 +284,4 @@ inline FirstLinear first_linear(OpenModel& model) {
   return {info, shape, model.weight(info.weight, shape)};
 }
 
-}  // namespace quench::test
+}  // namespace quench::promises

@@ -1,15 +1,16 @@
-#include "tests/support/memory_source.hpp"
+#include "promises/memory_source.hpp"
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
 #include "quench/kit/tensor.hpp"
-#include "tests/support/temporary.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 namespace {
 
@@ -95,7 +96,9 @@ void MemorySource::remove(const std::string& name) {
 }
 
 void MemorySource::add_safetensors(const std::filesystem::path& path) {
-  const std::string file = read_file(path);
+  std::ostringstream read;
+  read << std::ifstream(path, std::ios::binary).rdbuf();
+  const std::string file = read.str();
   uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof length);
   const auto header = nlohmann::json::parse(file.substr(sizeof length, length));
@@ -119,6 +122,14 @@ const MemorySource::Entry& MemorySource::entry(const std::string& name) const {
   throw std::runtime_error("no tensor " + name);
 }
 
+std::vector<std::string> MemorySource::names() const {
+  std::vector<std::string> out;
+  for (const Entry& entry : entries_) {
+    out.push_back(entry.name);
+  }
+  return out;
+}
+
 std::vector<double> MemorySource::values(const std::string& name) const {
   const Entry& found = entry(name);
   std::string bytes = found.bytes;
@@ -134,4 +145,4 @@ std::vector<int64_t> MemorySource::shape(const std::string& name) const {
   return entry(name).shape;
 }
 
-}  // namespace quench::test
+}  // namespace quench::promises

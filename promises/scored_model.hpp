@@ -5,11 +5,11 @@
 #include <array>
 #include <cstdint>
 
+#include "promises/memory_source.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "quench/abi/kind/metric.h"
-#include "tests/support/memory_source.hpp"
 
-namespace quench::test {
+namespace quench::promises {
 
 // h = embed[id] + layers.0.w; the logit of id v is head * h * v / kIds. Parameters in float64, one
 // block of one linear; extensions grad and hvp.
@@ -39,4 +39,4 @@ class ScoredModel {
   MemorySource source_;
 };
 
-}  // namespace quench::test
+}  // namespace quench::promises
