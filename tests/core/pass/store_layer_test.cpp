@@ -55,7 +55,8 @@ TEST_CASE("store_layer: packs what is in the sink, and gives the weight that is 
   }
   FormatWriter stored = written();
   store_layer(stored, linear("m"), sink, dequantized);
-  CHECK(stored.linears() == std::set<std::string>{"block.m"});
+  CHECK(stored.linears().size() == 1);
+  CHECK(stored.linears().contains("block.m"));
   CHECK(stored.tensors().size() == 4);
   CHECK(stored.scales().at("rounded_scales") == 1);
   CHECK(dequantized.as<float>()[0] == 0.0999755859375F);  // 0.1 as float16
