@@ -19,8 +19,8 @@ enum class Purpose {
 // A spec that names a file wants that file, or the folder of that name; of a model also what stands
 // beside the weights. Otherwise, of weights the first kind that is there: model.safetensors, its
 // shards, pytorch_model.bin, its shards, files of a training loop (.pth, .pt), a single .gguf: what
-// a folder is opened by, in the same order. `content` gets a small file's content: that of an index, which names the shards.
-// Throws Error(NOT_FOUND), which says what there is.
+// a folder is opened by, in the same order. `content` gets a small file's content: that of an
+// index, which names the shards. Throws Error(NOT_FOUND), which says what there is.
 std::vector<HubFile> wanted_files(const HubSpec& spec, Purpose purpose,
                                   const std::vector<HubFile>& all,
                                   const std::function<std::string(const HubFile&)>& content);
