@@ -413,7 +413,6 @@ TEST_CASE("verify: a store and a folder of nothing are not said to be right", "[
   const auto store = place.run({"verify"});
   CHECK(store.code == 1);
   CHECK(store.out == "0 checked, 0 do not verify\n");
-  CHECK_THAT(store.err, Catch::Contains("home: nothing here could be checked"));
   place.folder().write("r/training/m.jsonl", "{\"gradient_norm\":0.0,\"step\":1}\n");
   fs::resize_file(only_file(place.folder() / "r", "records-"), 0);
   const auto run = place.run({"verify", "r"});

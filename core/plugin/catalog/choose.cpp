@@ -82,19 +82,20 @@ struct FamilyAnswers {
   const PluginDescription* best = nullptr;
   int32_t best_score = 0;
   std::vector<std::string> families;
-  std::string claims;  // by those whose own type it is, what is wrong with it
-  std::string failures;
-  std::string nearest;  // the family that came nearest of those that say how near they are
-  std::string differs;  // and in what it differs
-  int32_t score = 0;    // how near
+  std::string claims;    // by those whose own type it is, what is wrong with it
+  std::string failures;  // why others gave no answer
+  std::string nearest;   // the family that came nearest of those that say how near they are
+  std::string differs;   // and in what it differs
+  int32_t score = 0;     // how near
 
-  // In the order of ids: the first one counts on ties.
-  void add(const PluginDescription& family, const Answer& answer) {
+  // In the order of ids: the first one counts on ties. `speaks`: what the family says against a
+  // config is about the config; one from elsewhere that names no types may have died, too.
+  void add(const PluginDescription& family, bool speaks, const Answer& answer) {
     families.push_back(family.id);
     if (!answer.fault.empty()) {
       failures += fmt::format("; {}", answer.fault);
     } else if (answer.score == 0 && !answer.message.empty()) {
-      claims += fmt::format("; {}: {}", family.id, answer.message);
+      (speaks ? claims : failures) += fmt::format("; {}: {}", family.id, answer.message);
     } else if (answer.score < score) {
       score = answer.score;
       nearest = family.id;
@@ -222,8 +223,10 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
         catalog, QUENCH_KIND_MODEL,
         [&](const PluginDescription& family) { return may_fit(family, type) == likely; },
         [&](const PluginDescription& family) {
-          answers.add(family, ask<quench_model_table>(catalog, family, config_json.data(),
-                                                      uint64_t{config_json.size()}));
+          const bool speaks = catalog.is_shipped(family) || (likely && !family.model_types.empty());
+          answers.add(family, speaks,
+                      ask<quench_model_table>(catalog, family, config_json.data(),
+                                              uint64_t{config_json.size()}));
         },
         [&] { return answers.best != nullptr; });
     if (answers.best != nullptr) {
