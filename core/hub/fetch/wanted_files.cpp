@@ -68,10 +68,11 @@ class Chooser {
                       add_one("pytorch_model.bin") || add_shards("pytorch_model.bin.index.json") ||
                       add_ending(".pth") || add_ending(".pt") || add_single(".gguf");
     if (!done) {
-      fail(QUENCH_NOT_FOUND,
-           "{}: no weights: looked for model.safetensors, pytorch_model.bin, .pth, .pt and a single "
-           ".gguf ({}); name a file with: quench fetch {}/FILE",
-           printable(to_text(spec_), 300), there(), repository_text(spec_));
+      fail(
+          QUENCH_NOT_FOUND,
+          "{}: no weights: looked for model.safetensors, pytorch_model.bin, .pth, .pt and a single "
+          ".gguf ({}); name a file with: quench fetch {}/FILE",
+          printable(to_text(spec_), 300), there(), repository_text(spec_));
     }
   }
 
