@@ -6,6 +6,8 @@ import sys
 import tempfile
 import unittest
 
+import support  # noqa: F401  finds the package
+
 from quench import new_plugin
 
 
