@@ -29,7 +29,7 @@ class CachedRepository {
   std::filesystem::path references() const { return folder_ / "refs"; }
 
   // What a revision leads to: itself if it is a commit, else what its reference holds, which is
-  // checked by nobody; nothing if there is none.
+  // not checked; nothing if there is none.
   std::optional<std::string> commit_of(const std::string& revision) const;
   // The names of all references, sorted; they may contain slashes.
   std::vector<std::string> revisions() const;

@@ -11,7 +11,7 @@
 
 namespace quench {
 
-// Whoever claims and whoever removes does so one after the other. Where the file system has no
+// Claims and removals happen one after the other. Where the file system has no
 // locks, a removal may overtake a claim by the moment between its two steps; the reader's cell then
 // says that the weights are not there.
 class RepositoryLock {

@@ -18,8 +18,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether all files that an index of shards names are beside it. One that cannot be read is for
-// whoever opens it.
+// Whether all files that an index of shards names are beside it. One that cannot be read is
+// reported when it is opened.
 bool has_shards(const fs::path& index) {
   constexpr uint64_t kMaxIndex = uint64_t{64} << 20;
   try {

@@ -1,4 +1,4 @@
-// The files of runs that are joined: what of them is copied into the joined run.
+// Which files of runs that are joined are copied into the joined run.
 #pragma once
 
 #include <cstdint>

@@ -23,8 +23,8 @@ class RecordFile {
   RecordFile& operator=(const RecordFile&) = delete;
 
   // Appends all values of one evaluation, ordered by index, with one write and one fsync. After a
-  // failure it cuts the file back to its old size and accepts no more records, because nobody knows
-  // what a failed fsync left behind.
+  // failure it cuts the file back to its old size and accepts no more records, because what
+  // a failed fsync left behind is unknown.
   void append(std::span<const Record> records);
   void append(const Record& record) { append({&record, 1}); }
   // Closes the file and reports errors that only close reports.

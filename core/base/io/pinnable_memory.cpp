@@ -12,7 +12,7 @@ namespace {
 // A page of the large kind.
 constexpr uint64_t kLeastPinned = uint64_t{2} << 20;
 
-// Pages that nobody has written are made when they are pinned, and a part that grows is pinned
+// Pages that were never written are made when they are pinned, and a part that grows is pinned
 // anew: up to a quarter more than is used, so that it grows a few times.
 uint64_t with_room_to_grow(uint64_t bytes) {
   const uint64_t step = std::max(kLeastPinned, std::bit_ceil(bytes) / 4);

@@ -1,4 +1,4 @@
-// Host memory that lasts, for devices to copy to and from directly: whoever knows a device pins the
+// Host memory that lasts, for devices to copy to and from directly: what knows the device pins the
 // part that copies use, which locks its pages and registers them there.
 #pragma once
 

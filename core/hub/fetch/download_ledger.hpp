@@ -17,7 +17,7 @@ namespace quench {
 // A file of sealed lines, one for each file that arrived, written before that one gets its name in
 // the cache: a run that goes on after a kill knows what is its own. A file is known by device,
 // inode, size and time of modification, so that one which somebody else put there later under the
-// same name is nobody's to remove. Lines that do not verify count as none.
+// same name is not removed. Lines that do not verify count as none.
 class DownloadLedger {
  public:
   // Reads the file, if there is one. Throws what reading it throws; Error(DATA_LOSS) naming the
@@ -52,13 +52,13 @@ class DownloadLedger {
   std::map<std::string, Blobs> blobs_;  // by repository
 };
 
-// Removes the weights that the ledger has of one repository, as far as nobody wants them: blobs
-// that were fetched for `commits` alone, that are still the files which arrived, to which no other
-// snapshot links, and of whose commits no other process claims one. Their links go with them; the
-// small files and the names of the revisions stay, so that the cache is one that other tools read
-// and a later fetch completes. A kill leaves a blob without links, or a claim, which the next call
-// removes.
-// Returns the number of bytes removed. Throws Error naming the path of what cannot be removed.
+// Removes the weights that the ledger has of one repository, as far as no other run wants them:
+// blobs that were fetched for `commits` alone, that are still the files which arrived, to which no
+// other snapshot links, and of whose commits no other process claims one. Their links go with them;
+// the small files and the names of the revisions stay, so that the cache is one that other tools
+// read and a later fetch completes. A kill leaves a blob without links, or a claim, which the next
+// call removes. Returns the number of bytes removed. Throws Error naming the path of what cannot be
+// removed.
 uint64_t evict_weights(const std::filesystem::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger);
 

@@ -62,7 +62,7 @@ void replace_link(const fs::path& target, const fs::path& link) {
 }
 
 // Makes the folders, and the mark with which backup programs leave a cache out. Removes what killed
-// processes left and nobody can use.
+// processes left and no other can use.
 void open_for_writing(const CachedRepository& repository) {
   make_folders(repository.blobs());
   make_folders(repository.snapshots());

@@ -73,7 +73,7 @@ bool was_written_lately(int descriptor) {
   return fstat(descriptor, &status) != 0 || status.st_mtim.tv_sec + kLately > std::time(nullptr);
 }
 
-// An open file that nobody else writes: nobody has locked it, and where a second lock is granted
+// An open file that no other process writes: none has locked it, and where a second lock is granted
 // as well, so that locks say nothing, it has not grown for a while.
 Descriptor locked(const fs::path& path) {
   const auto opened = [&] {

@@ -21,7 +21,7 @@ class RevisionStore {
   virtual void fetch(size_t revision) = 0;
   // Removes what was brought and belongs to none of these.
   virtual void keep_only(const std::set<size_t>& revisions) = 0;
-  // These are read or fetched from now on: nobody else may remove them.
+  // These are read or fetched from now on: no other process may remove them.
   virtual void claim(const std::set<size_t>& revisions) = 0;
 };
 

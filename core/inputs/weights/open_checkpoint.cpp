@@ -58,7 +58,7 @@ void locate_checkpoints(std::vector<Experiment>& experiments, const HubEnvironme
         try {
           found->second = locate_checkpoint(cell, hub);
         } catch (const Error&) {
-          // it may be fetched yet; whoever opens it will report the error
+          // it may be fetched yet; the error is reported when it is opened
         }
       }
       cell.located = found->second;

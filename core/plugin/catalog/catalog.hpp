@@ -116,7 +116,7 @@ class Catalog {
   // Error(INVALID_ARGUMENT) if the machine does not have it, or not that part. A process of its own
   // computes on the processor only.
   void compute_on(quench_device device, const char* driver = kCudaDriver);
-  // The same for whoever only plans, on a machine that may have neither: plugins that are loaded
+  // The same for a plan, on a machine that may have neither: plugins that are loaded
   // from now on find the device if it is there.
   void expect_device(quench_device device) { expected_ = device; }
 

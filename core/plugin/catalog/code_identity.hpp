@@ -1,5 +1,5 @@
 // Identifies the code behind a value in content keys: the same code has one identity, wherever it
-// is installed and whoever built it again with the same compiler.
+// is installed, and also when it is built again with the same compiler.
 #pragma once
 
 #include <filesystem>

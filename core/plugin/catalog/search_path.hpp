@@ -32,7 +32,7 @@ std::vector<std::filesystem::path> default_search_path(
     const std::vector<std::filesystem::path>& command_line, const std::filesystem::path& executable,
     const PluginEnvironment& environment);
 
-// The users whose code is loaded: this user, and whoever may write to the program itself.
+// The users whose code is loaded: this user, and those who may write to the program itself.
 Trusted trusted_with_plugins(const std::filesystem::path& executable);
 
 // Why nothing is loaded from `folder`, or "": relative, not a folder, owned by another user, or

@@ -160,7 +160,7 @@ int describe_main() {
     code = 1;
   }
   std::fflush(nullptr);
-  _exit(code);  // without the destructors of libraries that nobody needs any more
+  _exit(code);  // without the destructors of libraries that are not needed any more
 }
 
 }  // namespace quench

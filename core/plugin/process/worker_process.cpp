@@ -127,7 +127,7 @@ WorkerProcess::~WorkerProcess() {
   end();
 }
 
-// A worker that is to end with its starter ends with this thread, so it starts here, where nobody
+// A worker that is to end with its starter ends with this thread, so it starts here, where nothing
 // can be done before it.
 void WorkerProcess::own_output(Command command, Descriptor output,
                                std::promise<ChildProcess> started) {

@@ -32,8 +32,8 @@ struct WorkerCommand {
 struct WorkerEnd {
   int exit_code = 0;  // 0 if a signal ended it
   int signal = 0;     // 0 if it exited
-  // By a signal that nobody here sent and no fault in the worker causes: the system was out of
-  // memory, or a person ended it.
+  // By a signal that this process did not send and no fault in the worker causes: the system was
+  // out of memory, or a person ended it.
   bool killed_from_outside = false;
   bool killed_by_host = false;
   std::string last_words;  // the last lines it printed

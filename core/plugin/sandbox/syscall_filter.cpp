@@ -189,7 +189,7 @@ void add_own_process_only(Filter& filter) {
   }
 }
 
-// Local sockets that need a connection, and nobody can be connected to. A datagram would find its
+// Local sockets that need a connection, which no call makes. A datagram would find its
 // way without: its address is behind a pointer.
 void add_sockets(Filter& filter) {
   constexpr uint64_t kKinds = 15;  // beside them are SOCK_CLOEXEC and SOCK_NONBLOCK

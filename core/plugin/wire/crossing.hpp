@@ -17,7 +17,7 @@ enum class Life {
   kCall,    // until the function returns
   kObject,  // until the object that the function makes is closed
   kOwned,   // until the receiver calls `release`
-  kKept,    // as long as what gave it, which nobody says here: until the processes part
+  kKept,    // as long as what gave it, at the latest until the processes part
 };
 
 // The values of a call or a reply, as this process writes them.

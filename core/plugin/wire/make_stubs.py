@@ -727,7 +727,7 @@ class Stubs:
 
     @staticmethod
     def lendable(function):
-        """Whether whoever was lent a table may call its function: it is about an object, and leaves it open."""
+        """Whether one that was lent a table may call its function: it is about an object, and leaves it open."""
         return "local" not in function and not function.get("closes") and \
             any(t.kind == "object" and t.direction == "in" for _, t in parameters(function))
 

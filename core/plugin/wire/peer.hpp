@@ -39,7 +39,7 @@ struct TableType {
   // objects (`interface` nullptr), or of an item.
   void* (*make)(uint64_t mask, RemoteInterface* interface, RemoteItem* item, Receiving& in);
   void (*const* serve)(Served& served);  // [functions]
-  // Bits of the functions that whoever was lent the table may call: none that opens or closes.
+  // Bits of the functions that one who was lent the table may call: none that opens or closes.
   uint64_t lendable;
   // Whether it has anything besides functions.
   bool has_fields;

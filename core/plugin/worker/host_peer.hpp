@@ -13,8 +13,8 @@
 
 namespace quench {
 
-// Called in a worker before each function of a plugin: by whoever tests what becomes of a call
-// whose worker ends in it. nullptr: nobody.
+// Called in a worker before each function of a plugin: by tests of what becomes of a call
+// whose worker ends in it. nullptr: none.
 using ServedCall = void (*)(const char* label, const char* table, const char* function);
 extern ServedCall before_served_call;
 

@@ -160,7 +160,7 @@ json load_module(const std::string& path, HostPeer& host) {
   } catch (...) {
     say({{"failed", "throws an exception when it is loaded"}});
   }
-  _exit(0);  // without the destructors of the library, which nobody needs any more
+  _exit(0);  // without the destructors of the library, which is not needed any more
 }
 
 void map_flags(const Packet& packet) {

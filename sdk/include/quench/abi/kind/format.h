@@ -86,7 +86,7 @@ typedef struct quench_checkpoint_contents {
   uint64_t quantization_bytes;
   /* A tokenizer that the file itself carries, with the name of the file that it would be
    * ("tokenizer.json"); NULL where there is none. The host uses it where the folder has no file of
-   * a tokenizer and nobody names one, as if it lay there. */
+   * a tokenizer and none is named, as if it lay there. */
   const char* tokenizer_name /*: null */;
   const void* tokenizer /*: null */;
   uint64_t tokenizer_bytes;

@@ -104,7 +104,7 @@ typedef struct quench_quantize_sink {
                              quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantize_sink;
 
-/* Nobody reads the tensors that describe the result (codes, scales, ...), so they need not be put
+/* The host reads no tensors that describe the result (codes, scales, ...), so they need not be put
  * into the sink. Only given to quantizers with QUENCH_TAKES_DEVICE_WEIGHTS. */
 #define QUENCH_QUANTIZE_WITHOUT_CODES (1u << 0)
 

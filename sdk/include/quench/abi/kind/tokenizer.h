@@ -34,7 +34,7 @@ typedef struct quench_file_head {
 
 /* Scores of `probe`: 0 is no, larger is likelier, and between files and plugins the largest wins.
  * One from QUENCH_TOKENIZER_BY_NAME on says that the name, too, is the one that tokenizers of this
- * format have. Only such a file is taken out of a folder that nobody looked through. */
+ * format have. Only such a file is taken out of a folder whose files the user did not name. */
 #define QUENCH_TOKENIZER_BY_NAME 100
 
 /* Documents one after the other: document d is text[offsets[d]] .. text[offsets[d+1]-1]. */
