@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the code of docs/writing-a-plugin.md: its CMake file and its Params, in a plugin outside the tree.
+"""Builds the code of docs/writing-a-plugin.md: its CMake file, its Params and how a file is opened, in a plugin outside the tree.
 
 usage: build_guide.py SOURCE BUILD
 """
@@ -11,14 +11,29 @@ import tempfile
 from pathlib import Path
 
 PLUGIN = """
+#include <cmath>
 #include "quench/kit/quantizer.hpp"
+@INCLUDES@
 namespace kit = quench::kit;
+struct Named {
+  struct { std::string path; } codebook;
+};
+[[maybe_unused]] static std::string opened(const Named& params) {
+  @INPUT@
+  return text;
+}
 struct MyRounding : kit::Quantizer {
   @PARAMS@
   explicit MyRounding(const Params&) {}
   struct Group : kit::QuantizerGroup {
     void quantize(const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) override {
-      kit::from_doubles(kit::to_doubles(linear.weight, "weight"), linear.dequantized, "dequantized");
+      const std::vector<double> weight = kit::to_doubles(linear.weight, "weight");
+      for (const double value : weight) {
+        if (!std::isfinite(value)) {
+          kit::fail(QUENCH_NUMERICAL, "%s: a weight is %g", linear.info.weight, value);
+        }
+      }
+      kit::from_doubles(weight, linear.dequantized, "dequantized");
       sink.number("bits_per_weight", 32);
     }
   };
@@ -50,11 +65,11 @@ corpora:
 """
 
 
-def block(page, language):
+def blocks(page, language, count):
     found = re.findall(rf"```{language}\n(.*?)```", page, re.S)
-    if len(found) != 1:
-        sys.exit(f"writing-a-plugin.md: {len(found)} {language} blocks, this test knows one")
-    return found[0]
+    if len(found) != count:
+        sys.exit(f"writing-a-plugin.md: {len(found)} {language} blocks, this test knows {count}")
+    return found
 
 
 def main():
@@ -67,8 +82,11 @@ def main():
         environment = {**os.environ, "QUENCH_HOME": f"{folder}/home"}
         run = lambda *command: subprocess.run([str(word) for word in command], check=True, env=environment)
         run("cmake", "--install", build, "--prefix", prefix, "--component", "Unspecified")
-        (folder / "CMakeLists.txt").write_text(block(page, "cmake"))
-        (folder / "my_rounding.cpp").write_text(PLUGIN.replace("@PARAMS@", block(page, "cpp")))
+        (folder / "CMakeLists.txt").write_text(*blocks(page, "cmake", 1))
+        params, opening = blocks(page, "cpp", 2)
+        includes, opening = opening.split("\n\n", 1)
+        code = PLUGIN.replace("@PARAMS@", params).replace("@INCLUDES@", includes).replace("@INPUT@", opening)
+        (folder / "my_rounding.cpp").write_text(code)
         run("cmake", "-S", folder, "-B", folder / "build", f"-DCMAKE_PREFIX_PATH={prefix}")
         run("cmake", "--build", folder / "build")
         run(program, "plugins", "check", folder / "build/quantizers/my_rounding.so")

@@ -113,6 +113,8 @@ def swap_all(scenes, only, clock, shuffled):
                 values, count = with_other(scene, name), opens(scene, name)
                 trials += [(scene, name, way, at, values) for at in range(1, count + 1) for way in scene.WAYS]
                 print("%s, %s: %d opens" % (type(scene).__name__, name, count), flush=True)
+        scene.reset()
+        scene.know()  # to put the other file there and back ended what was remembered of it
     clock = Clock(clock.seconds)  # without what it took to try all once
     if clock.seconds is not None:
         shuffled.shuffle(trials)

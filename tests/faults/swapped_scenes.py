@@ -139,6 +139,7 @@ class Scene:
         if code != 0 or not self.right:
             sys.exit("the undisturbed run ended with %d: %s" % (code, err))
         self.keep()
+        shutil.rmtree(self.path("known"), ignore_errors=True)
         for folder in ("records", "tokens", "partial", *(() if self.KEPT else ("training",))):
             shutil.rmtree(self.path("home", folder), ignore_errors=True)
         shutil.copytree(self.path("home"), self.path("known"), ignore=shutil.ignore_patterns(*self.KEPT))
@@ -453,7 +454,7 @@ corpora: {v: {text: {path: v.txt}}}
     def keep(self):
         for step in ("step2", "step4"):
             folder = os.path.realpath(self.path("runs/m/checkpoints", step))
-            shutil.copytree(folder, self.path("trained", step))
+            shutil.copytree(folder, self.path("trained", step), dirs_exist_ok=True)
             self.made[os.path.basename(folder)] = step
 
     def left(self):
@@ -483,6 +484,9 @@ class Trained(Training):
 
     KEPT = ("training",)
     DAMAGES = True
+
+    def left(self):
+        return ""  # a file that stays damaged is the trial's own: the next run makes it again
 
     def other_contents(self):
         found = sorted(glob.glob(self.path("home/training/*/model.safetensors")))
