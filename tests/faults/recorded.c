@@ -1,9 +1,10 @@
 /* What a program writes, in order and with its bytes, for one that runs with
  * LD_PRELOAD=libquench_recorded.so.
  *
- *   QUENCH_RECORD=FILE    gets an event per call that changes or syncs something:
- *                         a line "CALL\tPATH\tOTHER\tNUMBER\tBYTES" and so many bytes; paths are
- * absolute QUENCH_RECORD_UNDER=FOLDER  only what is below it counts
+ *   QUENCH_RECORD=FILE           gets an event for each call that changes or syncs:
+ *                                a line "CALL\tPATH\tOTHER\tNUMBER\tBYTES" with
+ *                                absolute paths, and so many bytes
+ *   QUENCH_RECORD_UNDER=FOLDER   only what is below it counts
  *
  * tests/faults/power_loss.py makes of it what a disk may hold after a loss of power. That nothing
  * is missing, it finds by comparing what all events give with what is there.
