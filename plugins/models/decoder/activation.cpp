@@ -8,6 +8,8 @@
 #include <ATen/ops/silu.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <numbers>
+
 #include "models/decoder/activation_kernels.hpp"
 #include "models/decoder/autograd_scope.hpp"
 #include "models/decoder/differentiable.hpp"
@@ -49,20 +51,48 @@ void run(Kernel&& kernel, const at::Tensor& first, const Tensors&... rest) {
   }
 }
 
-struct TrainedGelu : torch::autograd::Function<TrainedGelu> {
-  static at::Tensor forward(AutogradContext* context, const at::Tensor& x) {
+// A function of each element: its kernel and the kernel of its derivative.
+struct Gelu {
+  double unused = 0.0;
+  void value(size_t count, auto... arguments) const { kernel::gelu(count, arguments...); }
+  void back(size_t count, auto... arguments) const { kernel::gelu_backward(count, arguments...); }
+};
+struct GeluByTanh {
+  double unused = 0.0;
+  void value(size_t count, auto... arguments) const { kernel::gelu_by_tanh(count, arguments...); }
+  void back(size_t count, auto... arguments) const {
+    kernel::gelu_by_tanh_backward(count, arguments...);
+  }
+};
+struct SoftCap {
+  double cap;
+  template <typename T>
+  void value(size_t count, const T* x, T* y) const {
+    kernel::soft_cap(count, static_cast<T>(cap), x, y);
+  }
+  template <typename T>
+  void back(size_t count, const T* x, const T* dy, T* dx) const {
+    kernel::soft_cap_backward(count, static_cast<T>(cap), x, dy, dx);
+  }
+};
+
+template <typename Curve>
+struct Trained : torch::autograd::Function<Trained<Curve>> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& x, double parameter) {
     const at::Tensor held = x.contiguous();
     context->saved_data["x"] = held;
+    context->saved_data["parameter"] = parameter;
     const at::Tensor y = at::empty_like(held);
-    run([](auto... arguments) { kernel::gelu(arguments...); }, held, y);
+    run([&](auto... arguments) { Curve{parameter}.value(arguments...); }, held, y);
     return y;
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const at::Tensor x = context->saved_data["x"].toTensor();
+    const double parameter = context->saved_data["parameter"].toDouble();
     const at::Tensor dy = gradients[0].contiguous();
     const at::Tensor dx = at::empty_like(x);
-    run([](auto... arguments) { kernel::gelu_backward(arguments...); }, x, dy, dx);
-    return {dx};
+    run([&](auto... arguments) { Curve{parameter}.back(arguments...); }, x, dy, dx);
+    return {dx, {}};
   }
 };
 
@@ -101,16 +131,32 @@ at::Tensor double_backward(const at::Tensor& x, Derive&& derive) {
   return double_backward_pointwise(x, made);
 }
 
-// Works in place and computes in float32; each step rounds to x's narrower type.
-at::Tensor gelu_of_narrow(at::Tensor x) {
+// Works in place. A type narrower than float32 is computed there and rounded once.
+template <typename Curve>
+at::Tensor overwritten(at::Tensor x, const Curve& curve) {
+  if (has_kernels(x)) {
+    run([&](auto... arguments) { curve.value(arguments...); }, x, x);
+    return x;
+  }
   kit::for_row_blocks(x, [&](int64_t first, int64_t count) {
     at::Tensor rows = x.narrow(0, first, count);
     const at::Tensor wide = rows.to(at::kFloat);
     auto* data = wide.mutable_data_ptr<float>();
-    kernel::gelu(static_cast<size_t>(wide.numel()), data, data);
+    curve.value(static_cast<size_t>(wide.numel()), data, data);
     rows.copy_(wide);
   });
   return x;
+}
+
+// libtorch's sigmoid is its own in every type and has derivatives of any order in either mode.
+at::Tensor smooth_tanh(const at::Tensor& x) {
+  return at::sigmoid(x.mul(2)).mul(2).sub(1);
+}
+
+at::Tensor smooth_gelu_by_tanh(const at::Tensor& x) {
+  const at::Tensor u =
+      x.mul(x).mul(x).mul(0.044715).add(x).mul(std::numbers::inv_sqrtpi * std::numbers::sqrt2);
+  return x.mul(smooth_tanh(u).add(1)).mul(0.5);
 }
 
 }  // namespace
@@ -121,13 +167,9 @@ at::Tensor gelu(at::Tensor x) {
   }
   switch (current_mode()) {
     case AutogradMode::kInference:
-      if (!has_kernels(x)) {
-        return gelu_of_narrow(x);
-      }
-      run([](auto... arguments) { kernel::gelu(arguments...); }, x, x);
-      return x;
+      return overwritten(x, Gelu());
     case AutogradMode::kTraining:
-      return TrainedGelu::apply(x);
+      return Trained<Gelu>::apply(x, 0.0);
     case AutogradMode::kDoubleBackward:
       return double_backward(x, [](auto... arguments) { kernel::gelu_derivatives(arguments...); });
     default:
@@ -160,6 +202,35 @@ at::Tensor gated(at::Tensor gate, at::Tensor up) {
     default:
       return at::silu(gate).mul(up);
   }
+}
+
+at::Tensor gated_by_tanh(at::Tensor gate, at::Tensor up) {
+  if (!matrix::on_host(gate)) {
+    return recording() ? smooth_gelu_by_tanh(gate).mul(up) : up.mul_(at::gelu(gate, "tanh"));
+  }
+  switch (current_mode()) {
+    case AutogradMode::kInference:
+      overwritten(gate, GeluByTanh());
+      kit::for_row_blocks(up, [&](int64_t first, int64_t count) {
+        at::Tensor rows = up.narrow(0, first, count);
+        rows.mul_(gate.narrow(0, first, count));
+      });
+      return up;
+    case AutogradMode::kTraining:
+      return Trained<GeluByTanh>::apply(gate, 0.0).mul(up);
+    default:
+      return smooth_gelu_by_tanh(gate).mul(up);
+  }
+}
+
+at::Tensor soft_cap(at::Tensor x, double cap) {
+  if (matrix::on_host(x) && current_mode() == AutogradMode::kInference) {
+    return overwritten(x, SoftCap{cap});
+  }
+  if (matrix::on_host(x) && current_mode() == AutogradMode::kTraining && has_kernels(x)) {
+    return Trained<SoftCap>::apply(x, cap);
+  }
+  return smooth_tanh(x.div(cap)).mul(cap);
 }
 
 at::Tensor clip(at::Tensor x, double limit) {

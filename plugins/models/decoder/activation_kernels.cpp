@@ -88,7 +88,80 @@ template <typename T>
   }
 }
 
+// tanh(u) with u = sqrt(2/π) (x + 0.044715 x³), and du/dx
+template <typename T>
+[[gnu::always_inline]] inline T bent(T x) {
+  return hyperbolic_tangent(T(std::numbers::inv_sqrtpi * std::numbers::sqrt2) *
+                            (x + T(0.044715) * x * x * x));
+}
+template <typename T>
+[[gnu::always_inline]] inline T bend(T x) {
+  return T(std::numbers::inv_sqrtpi * std::numbers::sqrt2) * (T(1) + T(3 * 0.044715) * x * x);
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void gelu_by_tanh_loop(size_t count, const T* x, T* y) {
+  for (size_t i = 0; i < count; ++i) {
+    y[i] = x[i] * T(0.5) * (T(1) + bent(x[i]));
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void gelu_by_tanh_backward_loop(size_t count, const T* x, const T* dy,
+                                                              T* dx) {
+  for (size_t i = 0; i < count; ++i) {
+    const T t = bent(x[i]);
+    dx[i] = dy[i] * T(0.5) * (T(1) + t + x[i] * (T(1) - t * t) * bend(x[i]));
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void soft_cap_loop(size_t count, T cap, const T* x, T* y) {
+  for (size_t i = 0; i < count; ++i) {
+    y[i] = cap * hyperbolic_tangent(x[i] / cap);
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void soft_cap_backward_loop(size_t count, T cap, const T* x,
+                                                          const T* dy, T* dx) {
+  for (size_t i = 0; i < count; ++i) {
+    const T t = hyperbolic_tangent(x[i] / cap);
+    dx[i] = dy[i] * (T(1) - t * t);
+  }
+}
+
 }  // namespace
+
+QUENCH_MULTIVERSION void gelu_by_tanh(size_t count, const float* x, float* y) {
+  gelu_by_tanh_loop(count, x, y);
+}
+void gelu_by_tanh(size_t count, const double* x, double* y) {
+  gelu_by_tanh_loop(count, x, y);
+}
+
+QUENCH_MULTIVERSION void gelu_by_tanh_backward(size_t count, const float* x, const float* dy,
+                                               float* dx) {
+  gelu_by_tanh_backward_loop(count, x, dy, dx);
+}
+void gelu_by_tanh_backward(size_t count, const double* x, const double* dy, double* dx) {
+  gelu_by_tanh_backward_loop(count, x, dy, dx);
+}
+
+QUENCH_MULTIVERSION void soft_cap(size_t count, float cap, const float* x, float* y) {
+  soft_cap_loop(count, cap, x, y);
+}
+void soft_cap(size_t count, double cap, const double* x, double* y) {
+  soft_cap_loop(count, cap, x, y);
+}
+
+QUENCH_MULTIVERSION void soft_cap_backward(size_t count, float cap, const float* x, const float* dy,
+                                           float* dx) {
+  soft_cap_backward_loop(count, cap, x, dy, dx);
+}
+void soft_cap_backward(size_t count, double cap, const double* x, const double* dy, double* dx) {
+  soft_cap_backward_loop(count, cap, x, dy, dx);
+}
 
 QUENCH_MULTIVERSION void gelu(size_t count, const float* x, float* y) {
   gelu_loop(count, x, y);

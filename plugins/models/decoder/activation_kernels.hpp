@@ -16,6 +16,18 @@ void gelu_backward(size_t count, const double* x, const double* dy, double* dx);
 void gelu_derivatives(size_t count, const float* x, float* y, float* first, float* second);
 void gelu_derivatives(size_t count, const double* x, double* y, double* first, double* second);
 
+// GELU with u = sqrt(2/π) (x + 0.044715 x³) in place of Φ: y = x (1 + tanh u) / 2
+void gelu_by_tanh(size_t count, const float* x, float* y);
+void gelu_by_tanh(size_t count, const double* x, double* y);
+void gelu_by_tanh_backward(size_t count, const float* x, const float* dy, float* dx);
+void gelu_by_tanh_backward(size_t count, const double* x, const double* dy, double* dx);
+
+// y = cap tanh(x / cap)
+void soft_cap(size_t count, float cap, const float* x, float* y);
+void soft_cap(size_t count, double cap, const double* x, double* y);
+void soft_cap_backward(size_t count, float cap, const float* x, const float* dy, float* dx);
+void soft_cap_backward(size_t count, double cap, const double* x, const double* dy, double* dx);
+
 // y = silu(gate) up, with silu(x) = x / (1 + e^-x)
 void gate(size_t count, const float* gate, const float* up, float* y);
 void gate(size_t count, const double* gate, const double* up, double* y);

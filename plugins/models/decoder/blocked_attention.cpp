@@ -1,7 +1,8 @@
 // With S = s q kᵀ, P = softmax(S) and y = P v, s = 1 / sqrt(D), the derivatives are
 //   dP = dy vᵀ,  E = dP - Σ P dP,  dq = s (P∘E) k,  dk = s (P∘E)ᵀ q,  dv = Pᵀ dy,
-// where Σ runs over the keys of a query. The backward recomputes P block by block from the scores
-// and from each query's largest score and sum, which the forward keeps.
+// where Σ runs over the keys of a query. A cap makes c = cap tanh(S / cap) of the scores, whose
+// slope 1 - (c / cap)² then multiplies P∘E. The backward recomputes P block by block from the
+// scores and from each query's largest score and sum, which the forward keeps.
 #include "models/decoder/blocked_attention.hpp"
 
 #include <ATen/core/grad_mode.h>
@@ -9,6 +10,9 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <vector>
+
+#include "models/decoder/activation_kernels.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/head_products.hpp"
 #include "models/decoder/softmax_kernels.hpp"
@@ -28,6 +32,7 @@ struct Operands {
   at::Tensor k;
   at::Tensor v;
   at::Tensor mask;
+  double cap;
 };
 
 // x converted to `type`, with unit stride within each head.
@@ -58,8 +63,22 @@ T* sums_of(const at::Tensor& sums, int64_t row, int64_t head, int64_t query) {
 // Scores of a block of queries against the first `seen` keys.
 template <typename T>
 void score(const Queries& queries, Rows<const T> q, Rows<const T> k, int64_t count, int64_t seen,
-           Rows<T> scores) {
+           double cap, Rows<T> scores) {
   multiply<T>(rows(q), rows(k), {count, seen, queries.width}, scores, queries.scale, false);
+  for (int64_t i = 0; cap > 0.0 && i < count; ++i) {
+    T* own = scores.from(i).data;
+    kernel::soft_cap(static_cast<size_t>(seen), static_cast<T>(cap), own, own);
+  }
+}
+
+// What a change of the score before the cap does to it.
+template <typename T>
+void slopes(const T* capped, double cap, size_t count, std::vector<T>& to) {
+  to.resize(count);
+  for (size_t j = 0; j < count; ++j) {
+    const T part = capped[j] / static_cast<T>(cap);
+    to[j] = T(1) - part * part;
+  }
 }
 
 template <typename T>
@@ -75,7 +94,7 @@ at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
     const auto values = head_of<T>(of.v, row, head / share);
     queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
       const Rows<T> p = {memory.as<T>(), seen};
-      score<T>(queries, head_of<T>(of.q, row, head).from(first), keys, count, seen, p);
+      score<T>(queries, head_of<T>(of.q, row, head).from(first), keys, count, seen, of.cap, p);
       for (int64_t i = 0; i < count; ++i) {
         T* own = p.from(i).data;
         const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
@@ -111,18 +130,25 @@ variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Te
     const auto own = head_of<T>(of.q, row, head).from(first);
     const auto back = head_of<T>(dy, row, head).from(first);
     const auto keys = head_of<T>(of.k, row, head / share);
-    score<T>(queries, own, keys, count, seen, p);
+    score<T>(queries, own, keys, count, seen, of.cap, p);
     multiply<T>(rows(back), rows(head_of<T>(of.v, row, head / share)), {count, seen, queries.width},
                 e, 1, false);
+    std::vector<T> bends;  // of a row's scores
     for (int64_t i = 0; i < count; ++i) {
       T* likely = p.from(i).data;
       T* error = e.from(i).data;
+      if (of.cap > 0.0) {
+        slopes(likely, of.cap, static_cast<size_t>(first + i + 1), bends);
+      }
       const auto before = static_cast<size_t>(queries.hide(likely, row, first + i));
       const T* kept = sums_of<T>(sums, row, head, first + i);
       kernel::exponentiate(likely, kept[0], before);
       kernel::scale(likely, kept[1], before);
       std::fill(likely + before, likely + seen, T{0});
       kernel::center(likely, error, error, before);
+      for (size_t j = 0; j < bends.size(); ++j) {
+        error[j] *= bends[j];
+      }
       std::fill(error + before, error + seen, T{0});
     }
     const matrix::Sizes backwards = {seen, queries.width, count};
@@ -152,9 +178,9 @@ at::Tensor run(const Operands& of, const at::Tensor& sums) {
 }
 
 Operands widened(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                 const at::Tensor& mask) {
+                 const at::Tensor& mask, double cap) {
   const at::ScalarType wide = wide_type(q);
-  return {plain(q, wide), plain(k, wide), plain(v, wide), mask};
+  return {plain(q, wide), plain(k, wide), plain(v, wide), mask, cap};
 }
 
 // Not a variable of the graph. Undefined if every token sees all earlier ones.
@@ -164,13 +190,14 @@ struct Mask {
 
 struct BlockedAttention : torch::autograd::Function<BlockedAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
-                            const at::Tensor& v, const Mask& mask) {
-    const Operands of = widened(q, k, v, mask.visible);
+                            const at::Tensor& v, const Mask& mask, double cap) {
+    const Operands of = widened(q, k, v, mask.visible, cap);
     const at::Tensor sums = empty_sums(of.q);
     context->saved_data["q"] = of.q;
     context->saved_data["k"] = of.k;
     context->saved_data["v"] = of.v;
     context->saved_data["mask"] = mask.visible;
+    context->saved_data["cap"] = cap;
     context->saved_data["sums"] = sums;
     context->saved_data["type"] = static_cast<int64_t>(q.scalar_type());
     return plain(run(of, sums), q.scalar_type());
@@ -178,7 +205,8 @@ struct BlockedAttention : torch::autograd::Function<BlockedAttention> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = [context](const char* name) { return context->saved_data[name].toTensor(); };
-    const Operands of = {saved("q"), saved("k"), saved("v"), saved("mask")};
+    const Operands of = {saved("q"), saved("k"), saved("v"), saved("mask"),
+                         context->saved_data["cap"].toDouble()};
     const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
     const at::Tensor dy = plain(gradients[0], of.q.scalar_type());
     variable_list made = dy.scalar_type() == at::kDouble
@@ -187,7 +215,7 @@ struct BlockedAttention : torch::autograd::Function<BlockedAttention> {
     for (at::Tensor& gradient : made) {
       gradient = plain(gradient, type);
     }
-    made.emplace_back();
+    made.resize(5);
     return made;
   }
 };
@@ -199,11 +227,11 @@ bool has_blocked_attention(const at::Tensor& q) {
 }
 
 at::Tensor blocked_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                             const at::Tensor& mask) {
+                             const at::Tensor& mask, double cap) {
   if (at::GradMode::is_enabled() && q.requires_grad()) {
-    return BlockedAttention::apply(q, k, v, Mask{mask});
+    return BlockedAttention::apply(q, k, v, Mask{mask}, cap);
   }
-  return plain(run(widened(q, k, v, mask), {}), q.scalar_type());
+  return plain(run(widened(q, k, v, mask, cap), {}), q.scalar_type());
 }
 
 }  // namespace quench::decoder

@@ -79,7 +79,7 @@ void ResidentCurvature::record(const at::Tensor& to) {
   AutogradScope scope(AutogradMode::kDoubleBackward);
   scope.set_vectors(vectors_);
   rows_ = at::index_select(model_.embedding_, 0, given_.ids).requires_grad_(true);
-  const at::Tensor logits = model_.head_(model_.recorded_forward(given_.batch, rows_));
+  const at::Tensor logits = model_.recorded_logits(model_.recorded_forward(given_.batch, rows_));
   const at::Tensor back = double_backward_loss_gradient(logits, given_.targets, weight_, loss_);
   std::vector<at::Tensor> inputs = {rows_};
   for (size_t i = 0; i < parameters.size(); ++i) {
@@ -139,7 +139,7 @@ ResidentCurvature::Forward ResidentCurvature::forward(const std::vector<at::Tens
     scope.add_leaf(model_.weights_.tensor(i), leaves[i]);
   }
   const at::Tensor h = at::index_select(scope.leaf(model_.embedding_), 0, given_.ids);
-  const at::Tensor logits = model_.head_(model_.recorded_forward(given_.batch, h));
+  const at::Tensor logits = model_.recorded_logits(model_.recorded_forward(given_.batch, h));
   return {logits, composed_losses(logits, given_.targets)};
 }
 

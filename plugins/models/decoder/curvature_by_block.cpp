@@ -67,7 +67,7 @@ std::vector<CurvatureByBlock::Moving> CurvatureByBlock::forward(const Product& p
   {
     AutogradScope scope(mode());
     leaves(product, std::nullopt, scope, /*move=*/true, /*differentiate=*/false);
-    h = at::index_select(scope.leaf(model_.embedding_), 0, given_.ids);
+    h = model_.embedded(at::index_select(scope.leaf(model_.embedding_), 0, given_.ids));
   }
   std::vector<Moving> rows;
   for (uint32_t block = 0; block < model_.info_.blocks; ++block) {
@@ -103,7 +103,7 @@ at::Tensor CurvatureByBlock::back_from_loss(const Product& product, const Moving
     AutogradScope scope(mode());
     leaves(product, std::nullopt, scope, /*move=*/true, /*differentiate=*/false);
     const at::Tensor logits =
-        model_.head_(model_.final_norm(product.tangents.with(last.value, last.tangent)));
+        model_.recorded_logits(model_.final_norm(product.tangents.with(last.value, last.tangent)));
     bent = bent_logits(product.tangents.without(logits), product.tangents.of(logits),
                        given_.targets, weight_);
   }
@@ -115,7 +115,7 @@ at::Tensor CurvatureByBlock::back_from_loss(const Product& product, const Moving
     rows = product.tangents.with(rows, last.tangent);
   }
   inputs.push_back(rows);
-  const at::Tensor logits = model_.head_(model_.final_norm(rows));
+  const at::Tensor logits = model_.recorded_logits(model_.final_norm(rows));
   const at::Tensor output = is_gauss_newton() ? logits : composed_losses(logits, given_.targets);
   std::vector<at::Tensor> found =
       grad(output, inputs, is_gauss_newton() ? bent : at::full_like(output, weight_));
@@ -162,7 +162,7 @@ void CurvatureByBlock::add_product(const quench_tensor& v, const quench_tensor& 
       const at::Tensor& embedding = model_.embedding_;
       const at::Tensor sum =
           at::zeros(embedding.sizes(), embedding.options().dtype(model_.vector_type()));
-      add_embedding_gradient(part.detach(), given_.ids, sum);
+      add_embedding_gradient(model_.embedded(part.detach()), given_.ids, sum);
       for (const size_t i : model_.weights_.of_block(std::nullopt)) {
         if (model_.weights_.tensor(i).is_same(embedding)) {
           model_.parameter_of(place, i).add_(sum.to(place.device()));

@@ -51,6 +51,7 @@ Decoder::Decoder(Architecture architecture, const quench_model_open_args& args)
       device_(usable_device(args.device)),
       weights_(weights_of(architecture, args, dtype_, device_)),
       embedding_(weights_.at(architecture.embedding)),
+      embedding_scale_(architecture.embedding_scale),
       head_(weights_.at(architecture.head), at::Tensor()),
       residual_(std::move(architecture.residual)),
       memory_(device_) {
@@ -98,6 +99,9 @@ void Decoder::embed(const quench_embed_args& args) {
   kit::for_row_blocks(h, [&](int64_t first, int64_t count) {
     at::Tensor rows = h.narrow(0, first, count);
     at::index_select_out(rows, embedding_, 0, ids.narrow(0, first, count));
+    if (embedding_scale_ != 1.0) {
+      rows.mul_(embedding_scale_);
+    }
   });
 }
 
@@ -119,10 +123,16 @@ void Decoder::token_nll(const quench_head_args& args) {
   kit::expects(args.h != nullptr && args.h->dimensions == 2, "token_nll: h: wanted [N, width]");
   const at::Tensor h =
       borrow_rows(args.h, args.h->shape[0], info_.width, info_.dtype, device_, "token_nll: h");
-  decoder::token_nll(args, h, info_.vocabulary,
-                     [this](const at::Tensor& rows, const at::Tensor& logits) {
-                       head_.into(final_norm(rows), logits);
-                     });
+  decoder::token_nll(
+      args, h, info_.vocabulary,
+      [this](const at::Tensor& rows, const at::Tensor& logits) { write_logits(rows, logits); });
+}
+
+void Decoder::write_logits(const at::Tensor& h, const at::Tensor& to) const {
+  head_.into(final_norm(h), to);
+  if (const at::Tensor made = after_head(to); !made.is_same(to)) {
+    copy_rows(made, to);
+  }
 }
 
 void Decoder::logits(const quench_tensor& h, const quench_tensor& logits, void* stream) {
@@ -133,7 +143,7 @@ void Decoder::logits(const quench_tensor& h, const quench_tensor& logits, void* 
   const at::Tensor from = borrow_rows(&h, rows, info_.width, info_.dtype, device_, "logits: h");
   const at::Tensor to =
       borrow_rows(&logits, rows, info_.vocabulary, info_.dtype, device_, "logits: logits");
-  head_.into(final_norm(from), to);
+  write_logits(from, to);
 }
 
 void Decoder::head_rows(const quench_tensor& h, const quench_tensor& x, void* stream) {

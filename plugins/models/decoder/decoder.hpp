@@ -31,6 +31,7 @@ struct Architecture {
   std::vector<BlockSpec> blocks;
   std::string embedding;               // name of the token embedding [vocabulary, width]
   std::string head;                    // name of the output head [vocabulary, width]
+  double embedding_scale = 1.0;        // multiplies what the embedding gives, in the model's dtype
   std::vector<std::string> ignorable;  // endings of buffer names in old files, skipped
   // Standard deviation of initial matrices and embeddings; 0: this config has none.
   double initializer_range = 0.0;
@@ -103,6 +104,9 @@ class Decoder : public kit::Model {
   virtual void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) = 0;
   // Norm before the output head, [R, width] -> [R, width].
   virtual at::Tensor final_norm(const at::Tensor& h) const = 0;
+  // The logits, from what the output head makes [R, vocabulary]; overwrites it unless an
+  // AutogradScope exists. Losses, logits and all derivatives go through it.
+  virtual at::Tensor after_head(at::Tensor product) const { return product; }
 
   const at::Tensor& weight(const std::string& name) const { return weights_.at(name); }
   // Linear `linear` of group `group`, in the order of the block's spec.
@@ -118,8 +122,15 @@ class Decoder : public kit::Model {
 
   // One block, which then is on the device, inside an AutogradScope: h [N, width] -> [N, width].
   at::Tensor recorded_block(const Batch& batch, uint32_t block, at::Tensor h);
-  // All blocks and the final norm, likewise.
-  at::Tensor recorded_forward(const Batch& batch, at::Tensor h);
+  // From rows of the embedding through all blocks and the final norm, likewise.
+  at::Tensor recorded_forward(const Batch& batch, at::Tensor rows);
+  // What enters the first block, from rows of the embedding. Applied to a derivative it gives the
+  // derivative by the rows.
+  at::Tensor embedded(const at::Tensor& rows) const;
+  // The logits of rows that left the final norm, inside an AutogradScope.
+  at::Tensor recorded_logits(const at::Tensor& x) const { return after_head(head_(x)); }
+  // Computes final norm and head: h [R, width] -> `to` [R, vocabulary].
+  void write_logits(const at::Tensor& h, const at::Tensor& to) const;
   // `gradient` of a model that comes block by block; `to`, the flat vector, may be undefined.
   double gradient_by_block(const LossBatch& given, double weight, bool autocast,
                            const at::Tensor& to);
@@ -141,6 +152,7 @@ class Decoder : public kit::Model {
   at::Device device_;
   Weights weights_;
   at::Tensor embedding_;
+  double embedding_scale_;
   Linear head_;
   std::vector<std::unique_ptr<BlockPlan>> plans_;
   std::vector<std::vector<std::vector<Linear>>> linears_;  // [block][group][linear]

@@ -98,7 +98,8 @@ struct Gelu : torch::autograd::Function<Gelu> {
 };
 
 at::Tensor derived_gelu(const at::Tensor& x, int64_t order) {
-  kit::expects(order <= 2, "gelu: the third derivative is not implemented");
+  kit::expects(order <= 2,
+               "gelu: got a derivative above the second, wanted the first or the second");
   const Dual dual(x);
   const at::Tensor value = at::GradMode::is_enabled()
                                ? Gelu::apply(dual.value, Gelu::Argument{x}, order)

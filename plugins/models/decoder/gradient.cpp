@@ -73,7 +73,12 @@ at::Tensor Decoder::recorded_block(const Batch& batch, uint32_t block, at::Tenso
   return std::move(carried.front());
 }
 
-at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor h) {
+at::Tensor Decoder::embedded(const at::Tensor& rows) const {
+  return embedding_scale_ == 1.0 ? rows : rows.mul(embedding_scale_);
+}
+
+at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor rows) {
+  at::Tensor h = embedded(rows);
   for (uint32_t block = 0; block < info_.blocks; ++block) {
     h = recorded_block(batch, block, std::move(h));
   }
@@ -93,11 +98,12 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
         gradient != nullptr ? borrow_vector(*gradient, "gradient") : at::Tensor());
   }
   AutogradScope scope(AutogradMode::kTraining, autocast);
+  const auto after = [this](const at::Tensor& product) { return after_head(product); };
   const ScoredTargets targets(given.targets, info_.vocabulary, device_);
   at::Tensor h = at::index_select(embedding_, 0, given.ids);
   if (gradient == nullptr) {
     const at::Tensor x = recorded_forward(given.batch, h);
-    return loss_and_gradient(x, targets, head_.weight(), 1.0, nullptr).value();
+    return loss_and_gradient(x, targets, head_.weight(), after, 1.0, nullptr).value();
   }
   const at::Tensor to = borrow_vector(*gradient, "gradient");
   const at::Tensor vector =
@@ -111,7 +117,7 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
   LossSum loss;
   {
     const at::NoGradGuard constant;
-    loss = loss_and_gradient(x.detach(), targets, head_.weight(), args.weight, &dx);
+    loss = loss_and_gradient(x.detach(), targets, head_.weight(), after, args.weight, &dx);
   }
   {
     const OneOrderOfSums fixed(device_);

@@ -48,8 +48,9 @@ class PartOfGradient {
 double Decoder::gradient_by_block(const LossBatch& given, double weight, bool autocast,
                                   const at::Tensor& to) {
   const ScoredTargets targets(given.targets, info_.vocabulary, device_);
+  const auto after = [this](const at::Tensor& product) { return after_head(product); };
   std::vector<at::Tensor> inputs;  // of each block
-  at::Tensor h = at::index_select(embedding_, 0, given.ids);
+  at::Tensor h = embedded(at::index_select(embedding_, 0, given.ids));
   {
     const at::NoGradGuard constant;
     for (uint32_t block = 0; block < info_.blocks; ++block) {
@@ -61,7 +62,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
   }
   if (!to.defined()) {
     const AutogradScope scope(AutogradMode::kTraining, autocast);
-    return loss_and_gradient(final_norm(h), targets, head_.weight(), 1.0, nullptr).value();
+    return loss_and_gradient(final_norm(h), targets, head_.weight(), after, 1.0, nullptr).value();
   }
   const auto differentiate = [](const at::Tensor& y, const at::Tensor& dy, const at::Tensor& x,
                                 AutogradScope& scope) {
@@ -83,7 +84,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
     at::Tensor dx;
     {
       const at::NoGradGuard constant;
-      loss = loss_and_gradient(x.detach(), targets, head_.weight(), weight, &dx);
+      loss = loss_and_gradient(x.detach(), targets, head_.weight(), after, weight, &dx);
     }
     dh = differentiate(x, dx, last, scope);
   }
@@ -97,7 +98,7 @@ double Decoder::gradient_by_block(const LossBatch& given, double weight, bool au
     part.add_to(to);
   }
   const at::NoGradGuard constant;
-  add_embedding_gradient(dh, given.ids, embedding_gradient);
+  add_embedding_gradient(embedded(dh), given.ids, embedding_gradient);
   ends->add_to(to);
   return loss.value();
 }

@@ -41,22 +41,13 @@ std::vector<std::string_view> understood_keys(const LlamaDialect& dialect) {
   if (dialect.has_mlp_bias) {
     understood.emplace_back("mlp_bias");
   }
-  if (dialect.has_windows) {
+  if (dialect.has_window_rope) {
+    understood.emplace_back("rope_local_base_freq");
+  }
+  if (dialect.has_windows || dialect.reads_windows) {
     understood.insert(understood.end(), kWindows.begin(), kWindows.end());
   }
   return understood;
-}
-
-// A window size may be present if the window is not used.
-void refuse_windows(const kit::Json& config) {
-  require_boolean(config, "use_sliding_window", false);
-  for (uint64_t i = 0; i < config.size("/layer_types"); ++i) {
-    const std::string type = config.string("/layer_types/" + std::to_string(i));
-    if (type != "full_attention") {
-      kit::fail(QUENCH_UNSUPPORTED, "config: layer_types: %.60s, wanted full_attention",
-                type.c_str());
-    }
-  }
 }
 
 void check_keys(const kit::Json& config, const LlamaDialect& dialect) {
@@ -103,6 +94,22 @@ void read_heads(const kit::Json& config, LlamaModel& model) {
   }
 }
 
+// Transformers 5 writes one object for each type of block where these differ.
+void read_ropes(const kit::Json& config, const LlamaDialect& dialect, LlamaModel& model) {
+  const std::string at = "/rope_parameters";
+  if (!dialect.has_window_rope) {
+    model.rope = read_rope(config, dialect.usual_theta);
+  } else if (config.has(at + "/full_attention")) {
+    model.rope = read_rope(config, dialect.usual_theta, at + "/full_attention");
+    model.window_rope = read_rope(config, std::nullopt, at + "/sliding_attention");
+  } else {
+    model.rope = read_rope(config, dialect.usual_theta);
+    model.window_rope.emplace();
+    model.window_rope->theta =
+        checked_theta(config.number_or("/rope_local_base_freq", 10000.0), "rope_local_base_freq");
+  }
+}
+
 }  // namespace
 
 kit::Fit llama_nearness(const kit::Json& config, const LlamaDialect& dialect) {
@@ -118,7 +125,7 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
   model.inner = required_size(config, "intermediate_size", 1, 4 * kMaxWidth);
   model.vocabulary = required_size(config, "vocab_size", 1, kMaxVocabulary);
   model.max_positions = required_size(config, "max_position_embeddings", 1, kMaxPositions);
-  model.rope = read_rope(config, dialect.usual_theta);
+  read_ropes(config, dialect, model);
   model.norm_eps = 1e-5;  // the default of families that lack the key
   if (dialect.has_rms_eps) {
     if (!config.has("/rms_norm_eps")) {
@@ -135,10 +142,54 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
               config.number("/layer_norm_eps"), model.norm_eps);
   }
   model.attention_bias = config.boolean_or("/attention_bias", false);
+  model.output_bias = model.attention_bias;
   model.mlp_bias = dialect.has_mlp_bias && config.boolean_or("/mlp_bias", false);
   model.tied = config.boolean_or("/tie_word_embeddings", dialect.usually_tied);
   model.initializer_range = initializer_range(config);
   return model;
+}
+
+void refuse_windows(const kit::Json& config) {
+  require_boolean(config, "use_sliding_window", false);
+  for (uint64_t i = 0; i < config.size("/layer_types"); ++i) {
+    const std::string type = config.string("/layer_types/" + std::to_string(i));
+    if (type != "full_attention") {
+      kit::fail(QUENCH_UNSUPPORTED, "config: layer_types: %.60s, wanted full_attention",
+                type.c_str());
+    }
+  }
+}
+
+std::vector<int64_t> read_windows(const kit::Json& config, int64_t blocks,
+                                  const std::function<bool(int64_t block)>& usual) {
+  const bool listed = config.has("/layer_types");
+  if (listed && config.size("/layer_types") != static_cast<uint64_t>(blocks)) {
+    kit::fail(QUENCH_INVALID_ARGUMENT, "config: layer_types: wanted a list of %lld types",
+              static_cast<long long>(blocks));
+  }
+  std::vector<int64_t> windows;
+  for (int64_t i = 0; i < blocks; ++i) {
+    const std::string type = listed
+                                 ? config.string("/layer_types/" + std::to_string(i))
+                                 : std::string(usual(i) ? "sliding_attention" : "full_attention");
+    if (type != "sliding_attention" && type != "full_attention") {
+      kit::fail(QUENCH_UNSUPPORTED,
+                "config: layer_types: %.60s, wanted full_attention or sliding_attention",
+                type.c_str());
+    }
+    windows.push_back(
+        type == "full_attention" ? 0 : required_size(config, "sliding_window", 1, kMaxPositions));
+  }
+  return windows;
+}
+
+std::vector<int64_t> read_upper_windows(const kit::Json& config, int64_t blocks) {
+  if (!config.boolean_or("/use_sliding_window", false)) {
+    refuse_windows(config);
+    return {};
+  }
+  const int64_t first = required_size(config, "max_window_layers", 0, kMaxBlocks);
+  return read_windows(config, blocks, [&](int64_t block) { return block >= first; });
 }
 
 std::optional<double> read_clip(const kit::Json& config) {

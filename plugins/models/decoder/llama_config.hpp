@@ -1,9 +1,11 @@
 // Reads the config.json of a model with Llama's layout.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "models/decoder/llama_model.hpp"
 #include "quench/kit/json.hpp"
@@ -21,7 +23,11 @@ struct LlamaDialect {
   bool repeats_eps = false;                          // layer_norm_eps may stand beside it, equal
   bool has_mlp_bias = false;                         // whether mlp_bias is understood
   bool has_windows = false;                          // settings of sliding windows may exist, off
-  std::span<const std::string_view> more = {};       // keys that the family reads itself
+  // Settings of sliding windows are the family's to read (read_windows).
+  bool reads_windows = false;
+  // Blocks with a window have rotary settings of their own, which become `window_rope`.
+  bool has_window_rope = false;
+  std::span<const std::string_view> more = {};  // keys that the family reads itself
 };
 
 // How far a config of another model_type is from this family, and why.
@@ -31,6 +37,19 @@ kit::Fit llama_nearness(const kit::Json& config, const LlamaDialect& dialect);
 // Throws with the key's name: INVALID_ARGUMENT for values that are out of range or contradict each
 // other, UNSUPPORTED for keys that are not understood.
 LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialect);
+
+// Throws UNSUPPORTED if a window is used; its size may be there.
+void refuse_windows(const kit::Json& config);
+
+// The window of each block by layer_types and sliding_window; 0 in one that sees all. Where
+// layer_types is missing, `usual` says whether a block has a window. INVALID_ARGUMENT for a list of
+// another length or a window without a size, UNSUPPORTED for a type that is none of the two.
+std::vector<int64_t> read_windows(const kit::Json& config, int64_t blocks,
+                                  const std::function<bool(int64_t block)>& usual);
+
+// The same where use_sliding_window says whether there are windows, by default in the blocks from
+// max_window_layers on; none without it.
+std::vector<int64_t> read_upper_windows(const kit::Json& config, int64_t blocks);
 
 // clip_qkv if present; INVALID_ARGUMENT if it is not positive.
 std::optional<double> read_clip(const kit::Json& config);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "models/decoder/llama_config.hpp"
 #include "models/decoder/llama_model.hpp"
 #include "models/decoder/rotary.hpp"
+#include "models/decoder/sparse_mlp.hpp"
 
 namespace quench::decoder {
 
@@ -25,9 +27,21 @@ class LlamaStyle : public Decoder {
   // AutogradScope exists.
   virtual at::Tensor activate(uint32_t block, at::Tensor x) const;
 
+  // What a family may do otherwise: a stage, the last norm, the logits.
+  void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) override;
+  at::Tensor final_norm(const at::Tensor& h) const override;
+  at::Tensor after_head(at::Tensor product) const override;
+
  private:
-  void run_stage(const StageIo& io, uint32_t block, uint32_t stage, const Batch& batch) final;
-  at::Tensor final_norm(const at::Tensor& h) const final;
+  // Of one block; undefined are those that it does not have, or whose norm has no weight.
+  struct Norms {
+    at::Tensor before_attention;
+    at::Tensor after_attention;
+    at::Tensor before_mlp;
+    at::Tensor after_mlp;
+    at::Tensor query;
+    at::Tensor key;
+  };
 
   // x [N, width] -> [N, heads * head_width].
   at::Tensor attention(uint32_t block, const at::Tensor& x, const Batch& batch);
@@ -44,16 +58,15 @@ class LlamaStyle : public Decoder {
   at::Tensor normalize(const at::Tensor& x, const at::Tensor& weight,
                        const at::Tensor& into = {}) const;
 
-  bool norm_after() const { return model_.norm_place == LlamaModel::Place::kAfterBranch; }
+  bool norm_before() const { return model_.norm_place != LlamaModel::Place::kAfterBranch; }
+  bool norm_after() const { return model_.norm_place != LlamaModel::Place::kBeforeBranch; }
 
   LlamaModel model_;
   Rotary rotary_;
-  at::Tensor final_norm_;  // weights are undefined if the family's norms have none
-  std::vector<at::Tensor> attention_norms_;
-  std::vector<at::Tensor> mlp_norms_;
-  std::vector<at::Tensor> query_norms_;
-  std::vector<at::Tensor> key_norms_;
-  std::vector<at::Tensor> routers_;
+  std::optional<Rotary> window_rotary_;  // of blocks with a window, if theirs differs
+  at::Tensor final_norm_;                // undefined if the family's norms have no weights
+  std::vector<Norms> norms_;
+  std::vector<Router> routers_;  // without a weight in a dense block
 };
 
 // A family as the kit expects it. `Family` has two static functions: `LlamaDialect dialect()`, how

@@ -1,9 +1,11 @@
 #include "models/decoder/loss.hpp"
 
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/gather.h>
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros_like.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 
@@ -24,6 +26,32 @@ namespace {
 int64_t rows_at_once(int64_t vocabulary, at::Device device) {
   return std::max<int64_t>(256, (int64_t{1} << (device.is_cpu() ? 22 : 27)) / vocabulary);
 }
+
+// Logits that may be written over.
+class Logits {
+ public:
+  Logits(const at::Tensor& product, const AfterHead& after, bool differentiate) : values_(product) {
+    const at::AutoGradMode mode(differentiate);
+    leaf_ = product.detach().requires_grad_(differentiate);
+    made_ = after(leaf_);
+    if (made_.is_same(leaf_)) {
+      made_.reset();
+    } else {
+      values_ = made_.detach().clone();
+    }
+  }
+  const at::Tensor& values() const { return values_; }
+  // The derivative by the product from that by the logits.
+  at::Tensor back(const at::Tensor& derivative) const {
+    return made_.defined() ? torch::autograd::grad({made_}, {leaf_}, {derivative}).front()
+                           : derivative;
+  }
+
+ private:
+  at::Tensor values_;
+  at::Tensor leaf_;
+  at::Tensor made_;  // undefined where nothing follows the head
+};
 
 }  // namespace
 
@@ -62,7 +90,7 @@ ScoredTargets::ScoredTargets(std::span<const int32_t> targets, int64_t vocabular
     : rows(scored_rows(targets, vocabulary, device)), chosen(chosen_targets(targets, device)) {}
 
 LossSum loss_and_gradient(const at::Tensor& x, const ScoredTargets& targets, const at::Tensor& head,
-                          double factor, at::Tensor* dx) {
+                          const AfterHead& after, double factor, at::Tensor* dx) {
   AutogradScope& scope = *AutogradScope::current();
   const at::Tensor weight = scope.autocast() ? scope.narrowed(head) : head;
   const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
@@ -80,13 +108,14 @@ LossSum loss_and_gradient(const at::Tensor& x, const ScoredTargets& targets, con
     const at::Tensor ids = chosen.narrow(0, first, count);
     const at::Tensor from =
         in_type(all ? x.narrow(0, first, count) : x.index_select(0, places), weight.scalar_type());
-    const at::Tensor values = in_type(matrix::product(from, weight.t()), wide);
+    const Logits logits(in_type(matrix::product(from, weight.t()), wide), after, dx != nullptr);
+    const at::Tensor& values = logits.values();
     loss += make_likelihoods(values, ids);
     if (dx == nullptr) {
       continue;
     }
     make_gradient(values, ids, factor);
-    const at::Tensor back = in_type(values, weight.scalar_type());
+    const at::Tensor back = in_type(logits.back(values), weight.scalar_type());
     if (const at::Tensor gradient = scope.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);
     }

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "models/decoder/loss_sum.hpp"
@@ -19,13 +20,17 @@ struct ScoredTargets {
   at::Tensor chosen;
 };
 
-// Σ -log softmax(x headᵀ)[target] over the rows of x [N, width] with a target >= 0, in float64. If
-// `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to the current
-// AutogradScope's gradient of `head` [vocabulary, width]. Logits exist for a chunk of rows at a
-// time and are overwritten by their derivative. Throws NUMERICAL if the loss is not finite and
-// already known.
+// The logits of rows from their products with the head. What returns its argument itself costs
+// nothing.
+using AfterHead = std::function<at::Tensor(const at::Tensor& product)>;
+
+// Σ -log softmax(after(x headᵀ))[target] over the rows of x [N, width] with a target >= 0, in
+// float64. If `dx` is not null, it becomes factor * dloss/dx, and factor * dloss/dhead is added to
+// the current AutogradScope's gradient of `head` [vocabulary, width]. Logits exist for a chunk of
+// rows at a time and are overwritten by their derivative. Throws NUMERICAL if the loss is not
+// finite and already known.
 LossSum loss_and_gradient(const at::Tensor& x, const ScoredTargets& targets, const at::Tensor& head,
-                          double factor, at::Tensor* dx);
+                          const AfterHead& after, double factor, at::Tensor* dx);
 
 // The same losses as a tensor [scored] that can be differentiated any number of times; all logits
 // exist at once.

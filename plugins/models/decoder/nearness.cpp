@@ -12,23 +12,19 @@ namespace quench::decoder {
 namespace {
 
 // Architectures that users often bring: the nearest family, and how they differ even where the
-// config does not say so. Of the mixtures, deepseek_v2, deepseek_v3 and dots1 also scale their
-// shares.
+// config does not say so.
 struct Known {
   std::string_view model_type;
   std::string_view nearest;
   const char* differs;
 };
-constexpr std::array<Known, 13> kKnown = {{
-    {"deepseek_v2", "olmoe",
-     "compressed keys and values, rotation of a part of each head, experts for every token, dense "
-     "first blocks"},
-    {"deepseek_v3", "olmoe",
-     "compressed keys and values, rotation of a part of each head, sigmoid routing within groups, "
-     "experts for every token, dense first blocks"},
-    {"dots1", "olmoe",
-     "experts for every token beside the routed ones, sigmoid routing, dense first blocks, norms "
-     "on each head of q and k"},
+constexpr std::array<Known, 9> kKnown = {{
+    {"deepseek_v2", "dots1",
+     "compressed keys and values, rotation of a part of each head, no norm of q and k, softmax "
+     "routing"},
+    {"deepseek_v3", "dots1",
+     "compressed keys and values, rotation of a part of each head, no norm of each head of q and "
+     "k, routing within groups"},
     {"falcon_mamba", "mamba", "norms without weights of the steps, of B and of C"},
     {"gpt2", "gpt_neox",
      "learned positions and no rotary embedding, transposed weights, GELU by tanh"},
@@ -39,14 +35,6 @@ constexpr std::array<Known, 13> kKnown = {{
     {"mixtral", "olmoe",
      "no norm of q and k, shares that always sum to one, other names, attention within a window "
      "where sliding_window is a number"},
-    {"olmo3", "olmo2",
-     "attention within a sliding window in three of four blocks, whose rotary positions are never "
-     "scaled"},
-    {"qwen2", "llama",
-     "biases on q, k and v alone, attention within a window where use_sliding_window says so"},
-    {"qwen3", "opensci",
-     "norms on each head of q and k without a key that says so, attention within a window where "
-     "use_sliding_window says so"},
     {"qwen3_moe", "olmoe",
      "norms on each head of q and k, an MLP width of the experts' own, dense blocks between"},
     {"transformer", "llama",

@@ -53,7 +53,7 @@ double mean_square(const T* row, size_t columns) {
 }
 
 template <typename T>
-void normalize_rows(const at::Tensor& x, const at::Tensor& weight, double eps,
+void normalize_rows(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
                     NormRounding rounding, const at::Tensor& y) {
   using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
   const auto* from = static_cast<const T*>(x.const_data_ptr());
@@ -72,16 +72,16 @@ void normalize_rows(const at::Tensor& x, const at::Tensor& weight, double eps,
         if (rounding == NormRounding::kBeforeWeight) {
           value = static_cast<Wide>(static_cast<T>(value));
         }
-        out[c] = static_cast<T>(value * static_cast<Wide>(scale[c]));
+        out[c] = static_cast<T>(value * (static_cast<Wide>(scale[c]) + static_cast<Wide>(offset)));
       }
     }
   });
 }
 
-void normalize_on_device(const at::Tensor& x, const at::Tensor& weight, double eps,
+void normalize_on_device(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
                          NormRounding rounding, const at::Tensor& y) {
   const bool apart = rounding == NormRounding::kBeforeWeight;
-  if (x.is_cuda()) {
+  if (x.is_cuda() && offset == 0.0) {
     const auto [value, inverse] = at::_fused_rms_norm(
         x, {x.size(-1)}, apart ? std::nullopt : std::optional<at::Tensor>(weight), eps);
     at::Tensor to = y;
@@ -94,29 +94,31 @@ void normalize_on_device(const at::Tensor& x, const at::Tensor& weight, double e
   if (apart) {
     value = value.to(type);
   }
-  y.copy_(value.mul(weight.to(value.scalar_type())));
+  const at::Tensor scale = weight.to(value.scalar_type());
+  y.copy_(value.mul(offset == 0.0 ? scale : scale.add(offset)));
 }
 
-void normalize(const at::Tensor& x, const at::Tensor& weight, double eps, NormRounding rounding,
-               const at::Tensor& y) {
+void normalize(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
+               NormRounding rounding, const at::Tensor& y) {
   if (!matrix::on_host(x)) {
-    return normalize_on_device(x, weight, eps, rounding, y);
+    return normalize_on_device(x, weight, eps, offset, rounding, y);
   }
   switch (x.scalar_type()) {
     case at::kDouble:
-      return normalize_rows<double>(x, weight, eps, rounding, y);
+      return normalize_rows<double>(x, weight, eps, offset, rounding, y);
     case at::kFloat:
-      return normalize_rows<float>(x, weight, eps, rounding, y);
+      return normalize_rows<float>(x, weight, eps, offset, rounding, y);
     case at::kHalf:
-      return normalize_rows<c10::Half>(x, weight, eps, rounding, y);
+      return normalize_rows<c10::Half>(x, weight, eps, offset, rounding, y);
     default:
-      return normalize_rows<c10::BFloat16>(x, weight, eps, rounding, y);
+      return normalize_rows<c10::BFloat16>(x, weight, eps, offset, rounding, y);
   }
 }
 
 // Operations that libtorch can differentiate. Rounding to the narrower type has derivative 1.
-at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, double eps,
+at::Tensor composed(const at::Tensor& x, const at::Tensor& parameter, double eps, double offset,
                     NormRounding rounding) {
+  const at::Tensor weight = offset == 0.0 ? parameter : parameter.add(offset);
   const at::ScalarType type = x.scalar_type();
   const at::Tensor wide = type == at::kDouble ? x : x.to(at::kFloat);
   const at::Tensor value =
@@ -125,15 +127,17 @@ at::Tensor composed(const at::Tensor& x, const at::Tensor& weight, double eps,
                                                  : value.mul(weight).to(type);
 }
 
-// With r = 1 / sqrt(mean(x^2) + eps), x^ = x r and g = dy * weight:
+// With r = 1 / sqrt(mean(x^2) + eps), x^ = x r and g = dy * (offset + weight):
 //   dx = r (g - x^ mean(g x^)),   dweight = sum over rows of dy x^.
 template <typename T>
 void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Tensor& weight,
-                        double eps, const at::Tensor& dx, const at::Tensor& dweight) {
+                        double eps, double offset, const at::Tensor& dx,
+                        const at::Tensor& dweight) {
   const auto* d = dy.const_data_ptr<T>();
   const auto* values = x.const_data_ptr<T>();
   const auto* scale = weight.const_data_ptr<T>();
   auto* to = dx.mutable_data_ptr<T>();
+  const auto more = static_cast<T>(offset);
   const auto columns = static_cast<size_t>(weight.numel());
   std::vector<T> unwanted(dweight.defined() ? 0 : columns);
   T* sums_to = dweight.defined() ? dweight.mutable_data_ptr<T>() : unwanted.data();
@@ -147,7 +151,7 @@ void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Ten
         for (size_t c = 0; c < columns; ++c) {
           const T along = dr[c] * (in[c] * inverse);
           sums[c] += along;
-          product[c % kLanes] += static_cast<double>(along * scale[c]);
+          product[c % kLanes] += static_cast<double>(along * (scale[c] + more));
         }
         double mean = 0;
         for (const double part : product) {
@@ -155,7 +159,7 @@ void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Ten
         }
         const auto back = static_cast<T>(mean / static_cast<double>(columns));
         for (size_t c = 0; c < columns; ++c) {
-          out[c] = inverse * (dr[c] * scale[c] - in[c] * inverse * back);
+          out[c] = inverse * (dr[c] * (scale[c] + more) - in[c] * inverse * back);
         }
       });
 }
@@ -165,17 +169,19 @@ struct Operands {
   at::Tensor weight;
   at::Tensor gradient;  // undefined if it is not wanted
   double eps;
+  double offset;
 };
 
 struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
                             const Operands& operands) {
-    const auto& [weight, weight_gradient, eps] = operands;
+    const auto& [weight, weight_gradient, eps, offset] = operands;
     at::Tensor y = at::empty_like(x);
-    normalize(x, weight, eps, NormRounding::kAfterWeight, y);
+    normalize(x, weight, eps, offset, NormRounding::kAfterWeight, y);
     context->saved_data["x"] = x;
     context->saved_data["weight"] = weight;
     context->saved_data["eps"] = eps;
+    context->saved_data["offset"] = offset;
     context->saved_data["weight_gradient"] = weight_gradient;
     return y;
   }
@@ -185,43 +191,45 @@ struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
     const at::Tensor weight = context->saved_data["weight"].toTensor();
     const at::Tensor to = context->saved_data["weight_gradient"].toTensor();
     const double eps = context->saved_data["eps"].toDouble();
+    const double offset = context->saved_data["offset"].toDouble();
     const at::Tensor dy = gradients[0].contiguous();
     at::Tensor dx = at::empty_like(x);
     if (x.scalar_type() == at::kDouble) {
-      differentiate_rows<double>(dy, x, weight, eps, dx, to);
+      differentiate_rows<double>(dy, x, weight, eps, offset, dx, to);
     } else {
-      differentiate_rows<float>(dy, x, weight, eps, dx, to);
+      differentiate_rows<float>(dy, x, weight, eps, offset, dx, to);
     }
     return {dx, {}};
   }
 };
 
-at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps,
+at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps, double offset,
                     NormRounding rounding) {
   const AutogradScope& scope = *AutogradScope::current();
   const bool own =
       matrix::on_host(x) && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
   if (scope.mode() == AutogradMode::kTraining && own) {
-    return TrainedRmsNorm::apply(x.contiguous(), Operands{weight, scope.gradient(weight), eps});
+    return TrainedRmsNorm::apply(x.contiguous(),
+                                 Operands{weight, scope.gradient(weight), eps, offset});
   }
   if (scope.mode() == AutogradMode::kDoubleBackward && own) {
-    return double_backward_norm(x, weight, {}, eps, Centering::kNone, scope.vectors());
+    return double_backward_norm(x, weight, {}, eps, Centering::kNone, scope.vectors(), offset);
   }
-  if (x.is_cuda() && !composing() && x.scalar_type() == weight.scalar_type()) {
+  if (x.is_cuda() && !composing() && offset == 0.0 && x.scalar_type() == weight.scalar_type()) {
     return std::get<0>(at::_fused_rms_norm(x, {x.size(-1)}, tracked(weight), eps));
   }
-  return composed(x, tracked(weight), eps, rounding);
+  return composed(x, tracked(weight), eps, offset, rounding);
 }
 
 }  // namespace
 
 at::Tensor rms_norm(const at::Tensor& x, const at::Tensor& weight, double eps,
-                    NormRounding rounding, const at::Tensor& into) {
+                    NormRounding rounding, const at::Tensor& into, double offset) {
   if (recording()) {
-    return recorded(x, weight, eps, rounding);
+    return recorded(x, weight, eps, offset, rounding);
   }
   at::Tensor y = into.defined() ? into : at::empty_like(x);
-  normalize(x, weight, eps, rounding, y);
+  normalize(x, weight, eps, offset, rounding, y);
   return y;
 }
 

@@ -5,9 +5,11 @@
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
+#include <ATen/ops/sigmoid.h>
 #include <ATen/ops/topk.h>
 
 #include <span>
+#include <tuple>
 
 #include "models/decoder/activation.hpp"
 #include "models/decoder/autograd_scope.hpp"
@@ -16,14 +18,34 @@
 
 namespace quench::decoder {
 
-Routing route(const at::Tensor& x, const at::Tensor& router, int64_t picks, bool sum_to_one) {
-  const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  const at::Tensor likely = softmax(multiply(x, tracked(router).t()), wide);
-  auto [largest, places] = at::topk(likely, picks, 1);
-  if (sum_to_one) {
-    largest = largest.div(largest.sum(1, /*keepdim=*/true));
+namespace {
+
+// The shares [N, picks] and the experts they belong to.
+std::pair<at::Tensor, at::Tensor> shares_and_experts(const at::Tensor& x, const Router& router,
+                                                     int64_t picks, at::ScalarType wide) {
+  if (!router.bias.defined()) {
+    auto [largest, places] =
+        at::topk(softmax(multiply(x, tracked(router.weight).t()), wide), picks, 1);
+    return {largest, places};
   }
-  return {places.reshape({-1, 1}).to(at::kInt), largest.reshape({-1, 1}).to(x.scalar_type())};
+  const at::Tensor likely = at::sigmoid(multiply(x.to(wide), tracked(router.weight).to(wide).t()));
+  const at::Tensor places =
+      std::get<1>(at::topk(likely.detach().add(router.bias.to(wide)), picks, 1));
+  return {likely.gather(1, places), places};
+}
+
+}  // namespace
+
+Routing route(const at::Tensor& x, const Router& router, int64_t picks, const ShareRule& rule) {
+  const at::ScalarType wide = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  auto [shares, places] = shares_and_experts(x, router, picks, wide);
+  if (rule.sum_to_one) {
+    shares = shares.div(shares.sum(1, /*keepdim=*/true));
+  }
+  if (rule.scale != 1.0) {
+    shares = shares.mul(rule.scale);
+  }
+  return {places.reshape({-1, 1}).to(at::kInt), shares.reshape({-1, 1}).to(x.scalar_type())};
 }
 
 Routes::Routes(const at::Tensor& experts, int64_t count, int64_t picks)

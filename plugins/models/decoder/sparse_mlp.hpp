@@ -3,6 +3,9 @@
 //   p = softmax(router x);  the `picks` largest p are the shares, divided by their sum on request
 //   y = sum over the picks of share * down(silu(gate x) * up x)
 //
+// or, with a bias (DeepSeek-AI 2024, arXiv 2412.19437), p = 1 / (1 + exp(-router x)), of which the
+// picks are those with the largest p + bias.
+//
 // N tokens, k picks each; row t*k + p of a tensor with N*k rows is pick p of token t.
 #pragma once
 
@@ -16,14 +19,24 @@
 
 namespace quench::decoder {
 
+struct Router {
+  at::Tensor weight;  // [experts, width]
+  at::Tensor bias;    // [experts]; undefined: shares of a softmax
+};
+
+struct ShareRule {
+  bool sum_to_one;
+  double scale;  // multiplies what comes out
+};
+
 struct Routing {
   at::Tensor experts;  // int32 [N*k, 1]
   at::Tensor shares;   // [N*k, 1] in the dtype of x
 };
 
-// x [N, width], router [experts, width]. The softmax is at least float32, like the reference. The
-// choice of experts has no derivative.
-Routing route(const at::Tensor& x, const at::Tensor& router, int64_t picks, bool sum_to_one);
+// x [N, width]. Likelihoods are at least float32, like the reference's. The choice of experts, and
+// so the bias, has no derivative.
+Routing route(const at::Tensor& x, const Router& router, int64_t picks, const ShareRule& rule);
 
 // Which rows go to which expert.
 class Routes {

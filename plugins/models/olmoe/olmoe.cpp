@@ -33,6 +33,7 @@ class Olmoe final : public decoder::LlamaFamily<Olmoe> {
     model.clip_qkv = decoder::read_clip(config);
     model.experts =
         decoder::required_size(config, "num_experts", 1, decoder::kMaxExperts / model.blocks);
+    model.expert_inner = model.inner;
     model.picks = decoder::required_size(config, "num_experts_per_tok", 1, model.experts);
     model.shares_sum_to_one = config.boolean_or("/norm_topk_prob", false);
     return model;

@@ -3,6 +3,7 @@
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <numeric>
@@ -59,7 +60,8 @@ at::Tensor slope_of(const Function& f, double step) {
 }
 
 // Central differences of the stages' loss, fourth order, along a direction in one parameter.
-void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Tensor& gradient) {
+void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Tensor& gradient,
+                         const std::vector<std::string>& flat) {
   constexpr double kStep = 1e-4;
   constexpr double kTolerance = 2e-7;  // kStep to the fourth and roundoff over kStep, with margin
   const at::Tensor at = driver.parameters();
@@ -78,6 +80,11 @@ void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Te
     const double slope =
         (8.0 * (loss(kStep) - loss(-kStep)) - (loss(2.0 * kStep) - loss(-2.0 * kStep))) /
         (12.0 * kStep);
+    if (std::find(flat.begin(), flat.end(), info.name) != flat.end()) {
+      CHECK(slope == 0.0);  // else a step changes a choice: the point is too near a tie
+      CHECK(norm(gradient.narrow(0, static_cast<int64_t>(info.offset), count)) == 0.0);
+      continue;
+    }
     CHECK(dot(gradient, direction) == Approx(slope).epsilon(kTolerance).margin(kTolerance));
     CHECK(std::abs(slope) > 1e-9);  // else the direction shows nothing
   }
@@ -86,7 +93,8 @@ void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Te
 
 }  // namespace
 
-void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens) {
+void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens,
+                    const std::vector<std::string>& flat) {
   const std::vector<int32_t> targets = next_ids(tokens);
   for (const quench_dtype dtype : {kit::kFloat64, kit::kFloat32}) {
     CAPTURE(kit::name_of(dtype));
@@ -100,7 +108,7 @@ void differentiates(const std::string& config, const MemorySource& source, const
     const at::Tensor gradient = zeros(count, type);
     CHECK(driver.gradient(tokens, targets, gradient) == same);
     if (wide) {
-      matches_differences(driver, tokens, gradient);
+      matches_differences(driver, tokens, gradient, flat);
     }
     const at::Tensor twice = gradient.clone();
     CHECK(driver.gradient(tokens, targets, twice, 0.5) == same);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tests/plugins/models/model_driver.hpp"
 
@@ -9,8 +10,10 @@ namespace quench::test {
 
 // quench.model.grad/1: the loss is that of the stages to 1e-12 (float64) and 1e-6 (float32); each
 // parameter's gradient that of central differences of the stages' loss; the weight is a factor;
-// what is there is added to.
-void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens);
+// what is there is added to. The parameters named in `flat` only choose, as a router's bias does:
+// their gradient and their differences are exactly 0.
+void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens,
+                    const std::vector<std::string>& flat = {});
 // quench.model.hvp/1 in float64: the Hessian by double backward is that of central differences of
 // the gradient, symmetric, and equal forwards over reverse; Gauss-Newton is the form of differences
 // of the stages' logits; loss and gradient are those of quench.model.grad/1.

@@ -24,6 +24,7 @@ using torch::autograd::variable_list;
 
 struct DoubleBackwardNorm : torch::CustomClassHolder {
   at::Tensor weight;  // [C]; ones if the norm has no weight
+  at::Tensor factor;  // what multiplies: the weight and the offset
   bool weighted = false;
   at::Tensor bias;  // undefined if there is none
   double eps = 0;
@@ -79,7 +80,7 @@ at::Tensor backward_of(const DoubleBackwardNorm& norm, const at::Tensor& dy,
   const auto* d = dy.const_data_ptr<T>();
   const auto* normals = normal.const_data_ptr<T>();
   const auto* scales = inverse.const_data_ptr<double>();
-  const auto* weight = norm.weight.const_data_ptr<T>();
+  const auto* weight = norm.factor.const_data_ptr<T>();
   auto* out = dx.mutable_data_ptr<T>();
   over_rows<T>(dy, columns, norm.weighted ? norm.vectors->to(norm.weight) : at::Tensor(),
                [&](uint64_t row, T* sums) {
@@ -113,7 +114,7 @@ Moved change_of(const DoubleBackwardNorm& norm, const at::Tensor& dy, const at::
   const auto* normals = normal.const_data_ptr<T>();
   const auto* scales = inverse.const_data_ptr<double>();
   const auto* changes = change.const_data_ptr<T>();
-  const auto* weight = norm.weight.const_data_ptr<T>();
+  const auto* weight = norm.factor.const_data_ptr<T>();
   const at::Tensor along = norm.weighted ? norm.vectors->direction(norm.weight) : at::Tensor();
   const at::Tensor shift = norm.vectors->direction(norm.bias);
   const std::vector<T> none(columns, T{0});
@@ -195,7 +196,7 @@ struct NormForward : torch::autograd::Function<NormForward> {
     context->saved_data["normal"] = normal;
     context->saved_data["inverse"] = inverse;
     context->saved_data["norm"] = c10::IValue::make_capsule(norm);
-    at::Tensor y = normal.mul(norm->weight);
+    at::Tensor y = normal.mul(norm->factor);
     return norm->bias.defined() ? y.add_(norm->bias) : y;
   }
 
@@ -220,13 +221,14 @@ struct NormForward : torch::autograd::Function<NormForward> {
 
 at::Tensor double_backward_norm(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& bias, double eps, Centering centering,
-                                const SharedHvpVectors& vectors) {
+                                const SharedHvpVectors& vectors, double offset) {
   // Here, where the stage is known, and not in the backward.
   vectors->to(weight);
   vectors->to(bias);
   const Shared norm = c10::make_intrusive<DoubleBackwardNorm>();
   norm->weighted = weight.defined();
   norm->weight = weight.defined() ? weight : at::ones({x.size(-1)}, x.options());
+  norm->factor = offset == 0.0 ? norm->weight : norm->weight.add(offset);
   norm->bias = bias;
   norm->eps = eps;
   norm->centered = centering == Centering::kMean;

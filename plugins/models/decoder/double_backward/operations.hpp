@@ -19,11 +19,11 @@ at::Tensor double_backward_linear(const at::Tensor& x, const at::Tensor& weight,
 // Whether a norm subtracts each row's mean before it divides by the row's size.
 enum class Centering { kNone, kMean };  // root-mean-square norm, layer norm
 
-// Divides rows of x [..., C] by sqrt(mean(x^2) + eps), multiplies by weight [C] and adds bias [C].
-// Weight and bias may be undefined.
+// Divides rows of x [..., C] by sqrt(mean(x^2) + eps), multiplies by offset + weight [C] and adds
+// bias [C]. Weight and bias may be undefined.
 at::Tensor double_backward_norm(const at::Tensor& x, const at::Tensor& weight,
                                 const at::Tensor& bias, double eps, Centering centering,
-                                const SharedHvpVectors& vectors);
+                                const SharedHvpVectors& vectors, double offset = 0.0);
 
 // y = f(x), f'(x) and f''(x) of each element, all in the shape of x.
 struct Pointwise {

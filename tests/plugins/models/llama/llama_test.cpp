@@ -111,7 +111,7 @@ TEST_CASE("llama: a config that cannot be is refused by key", "[models][llama]")
   refuses(model, "head_dim", 5, "head_dim = 5, wanted an even number");
   refuses(model, "rms_norm_eps", 0.0, "rms_norm_eps = 0");
   refuses(model, "rope_theta", 1.0, "rope_theta = 1");
-  refuses(model, "rope_scaling", {{"type", "yarn"}, {"factor", 2.0}}, "rope_type yarn");
+  refuses(model, "rope_scaling", {{"type", "longrope"}, {"factor", 2.0}}, "rope_type longrope");
   refuses(model, "rope_scaling", {{"factor", 2.0}}, "rope_scaling: factor: not understood");
   refuses(model, "rope_scaling", {{"type", "linear"}, {"factor", 0.5}}, "factor = 0.5");
   refuses(model, "rope_scaling", {{"type", "linear"}}, "factor is missing");
