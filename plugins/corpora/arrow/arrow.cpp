@@ -11,6 +11,7 @@
 //
 //   fineweb: {arrow: {path: fineweb-edu/000_00000.parquet, field: text, to: 1000}}
 //
+// A folder with files of both forms is refused: one of them would be left out without a word.
 // Every batch is fully validated before any value is read. Memory: one batch (Parquet: the pages of
 // one row group).
 #include <arrow/array.h>

@@ -191,13 +191,21 @@ std::string read_small_file(const std::string& path) {
   throw kit::Error(QUENCH_INVALID_ARGUMENT, path + ": " + what);
 }
 
-// Sorted by name, which is the order of shards.
+// Sorted by name, which is the order of shards. Files of another form beside them would be left out
+// without a word.
 std::vector<std::string> parquet_files_in(const std::string& path) {
   std::vector<std::string> files;
+  std::string other;
   for (const auto& entry : std::filesystem::directory_iterator(path)) {
     if (entry.path().extension() == ".parquet") {
       files.push_back(entry.path().string());
+    } else if (entry.path().extension() == ".arrow") {
+      other = std::min(other.empty() ? "\xff" : other, entry.path().filename().string());
     }
+  }
+  if (!files.empty() && !other.empty()) {
+    bad_state(path, "got Parquet files and " + other +
+                        ", wanted files of one form; name one file, or a folder of one form");
   }
   std::sort(files.begin(), files.end());
   check_shards(files);

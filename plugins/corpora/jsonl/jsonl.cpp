@@ -70,8 +70,11 @@ class Jsonl final : public kit::Corpus {
 
   explicit Jsonl(const Params& params) : file_(params.path.path), params_(params) {
     std::unique_ptr<ByteStream> bytes;
-    if (is_gzip(file_)) {
+    const std::string_view compressor = compressor_of(file_);
+    if (compressor == "gzip") {
       bytes = std::make_unique<GzipStream>(file_);
+    } else if (!compressor.empty()) {
+      refuse_compressed(file_, compressor, "plain lines or gzip");
     } else {
       bytes = std::make_unique<FileRange>(file_, 0, file_.size());
     }

@@ -13,9 +13,21 @@ struct GzipStream::Inflater {
   z_stream stream{};
 };
 
-bool is_gzip(const File& file) {
-  char magic[2] = {};
-  return file.read(0, magic, 2) == 2 && magic[0] == '\x1f' && magic[1] == '\x8b';
+std::string_view compressor_of(const File& file) {
+  char bytes[10] = {};
+  const std::string_view first(bytes, file.read(0, bytes, sizeof bytes));
+  constexpr std::string_view kBzipBlock = "1AY&SY";  // after "BZh" and a digit
+  return first.starts_with("\x1f\x8b")                                         ? "gzip"
+         : first.starts_with("\x28\xb5\x2f\xfd")                               ? "zstd"
+         : first.starts_with("\xfd\x37zXZ")                                    ? "xz"
+         : first.starts_with("BZh") && first.substr(4).starts_with(kBzipBlock) ? "bzip2"
+                                                                               : "";
+}
+
+void refuse_compressed(const File& file, std::string_view compressor, const char* wanted) {
+  const std::string program(compressor);
+  kit::fail(QUENCH_INVALID_ARGUMENT, "%s: got a file that %s compressed, wanted %s: %s -d FILE",
+            file.path().c_str(), program.c_str(), wanted, program.c_str());
 }
 
 GzipStream::GzipStream(const File& file)

@@ -2,14 +2,19 @@
 #pragma once
 
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "corpora/shared/file.hpp"
 
 namespace quench::corpora {
 
-// Whether the file starts with gzip's magic bytes, whatever its name.
-bool is_gzip(const File& file);
+// The program that unpacks the file, "gzip", "zstd", "xz" or "bzip2", by its first bytes, whatever
+// its name; "" where it is not compressed.
+std::string_view compressor_of(const File& file);
+// Throws INVALID_ARGUMENT with the command that unpacks it.
+[[noreturn]] void refuse_compressed(const File& file, std::string_view compressor,
+                                    const char* wanted);
 
 // Inflates all members in order. Throws DATA_LOSS for a member that is cut off or fails its
 // checksum, and for bytes after a member that start no other, so that documents are never lost

@@ -29,6 +29,7 @@
 #include <string>
 
 #include "corpora/shared/file.hpp"
+#include "corpora/shared/gzip.hpp"
 #include "corpora/shared/lines.hpp"
 #include "corpora/shared/skipped.hpp"
 #include "corpora/shared/utf8.hpp"
@@ -46,6 +47,9 @@ class TextFile {
   TextFile(const std::string& path, const std::string& split, uint64_t from,
            std::optional<uint64_t> to)
       : file_(path), split_(split), from_(from), to_(to.value_or(file_.size())) {
+    if (const std::string_view compressor = compressor_of(file_); !compressor.empty()) {
+      refuse_compressed(file_, compressor, "plain text");
+    }
     check_range();
     lines_ =
         std::make_unique<LineReader>(std::make_unique<FileRange>(file_, from_, to_), kLineLimit);

@@ -12,6 +12,7 @@
 //   FOLDER
 //
 // The weight is scale[g] * (code - zero[g]) in float32; symmetric grids have 2^(bits-1) as zero.
+// Zero points of early files, int8 [out, groups] counted from the middle, are read, too.
 #include <nlohmann/json.hpp>
 #include <optional>
 

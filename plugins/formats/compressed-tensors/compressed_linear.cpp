@@ -13,6 +13,8 @@ namespace {
 
 // weight_packed [out, words] along the input, weight_scale [out, groups], weight_shape int64 [2],
 // weight_zero_point [words of out, groups] where the grid is not symmetric, weight_g_idx [in].
+// Before version 0.9 zero points were int8 [out, groups] beside codes counted from the middle, and
+// symmetric grids had them, too.
 class CompressedLinear final : public GroupedLinear {
  public:
   static std::unique_ptr<PackedLinear> open(PackedParts parts, const Scheme& config) {
@@ -71,13 +73,30 @@ class CompressedLinear final : public GroupedLinear {
     } else {
       group_by_size(config.group_size, ".weight_scale");
     }
-    if (!config.symmetric) {
+    if (const auto found = parts_.find(".weight_zero_point");
+        found && same_dtype(parts_.info(*found).dtype, kInt8)) {
+      read_unpacked_zeros(config.symmetric);
+    } else if (!config.symmetric) {
       const auto words = static_cast<int64_t>(
           words_for(static_cast<uint64_t>(out_features()), bits_, CodeOrder::kPadded));
       zeros_ = parts_.shaped(".weight_zero_point", kInt32, {words, groups_});
-    } else if (parts_.find(".weight_zero_point")) {
+    } else if (found) {
       fail(QUENCH_DATA_LOSS, "{}: has weight_zero_point, and the config says symmetric",
            parts_.where());
+    }
+  }
+
+  void read_unpacked_zeros(bool symmetric) {
+    const uint64_t index = parts_.shaped(".weight_zero_point", kInt8, {out_features(), groups_});
+    const auto middle = int64_t{1} << (bits_ - 1);
+    for (const int8_t zero :
+         parts_.read<int8_t>(index, 0, static_cast<uint64_t>(out_features() * groups_))) {
+      if (zero < (symmetric ? 0 : -middle) || zero >= (symmetric ? 1 : middle)) {
+        fail(QUENCH_DATA_LOSS, "{}: weight_zero_point holds {}, wanted {}", parts_.where(), zero,
+             symmetric ? "0: the config says symmetric"
+                       : fmt::format("{} to {}", -middle, middle - 1));
+      }
+      unpacked_zeros_.push_back(static_cast<float>(zero + middle));
     }
   }
 
@@ -93,6 +112,11 @@ class CompressedLinear final : public GroupedLinear {
                    tile.codes.data() + r * in, 1);
     }
     parts_.floats(scale_, from * groups, count * groups, tile.scales.data());
+    if (!unpacked_zeros_.empty()) {
+      std::copy_n(unpacked_zeros_.begin() + static_cast<std::ptrdiff_t>(from * groups),
+                  count * groups, tile.zeros.begin());
+      return;
+    }
     if (!zeros_) {
       std::fill(tile.zeros.begin(), tile.zeros.end(),
                 static_cast<float>(int64_t{1} << (bits_ - 1)));
@@ -116,6 +140,7 @@ class CompressedLinear final : public GroupedLinear {
   uint64_t packed_ = 0;
   uint64_t scale_ = 0;
   std::optional<uint64_t> zeros_;
+  std::vector<float> unpacked_zeros_;  // [out, groups], from the lowest code; empty: not stored so
   int64_t bits_ = 0;
   uint64_t across_ = 0;
 };

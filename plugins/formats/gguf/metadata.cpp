@@ -143,6 +143,7 @@ Value read_array(Cursor& cursor, const std::string& key) {
       number = as_double(read_scalar(cursor, type));
     }
     value.content = std::move(numbers);
+    value.of_integers = type != kFloat32 && type != kFloat64 && type != kBool;
   }
   return value;
 }
@@ -227,6 +228,20 @@ std::optional<uint64_t> Metadata::count(const std::string& key) const {
   }
   if (const auto* natural = std::get_if<uint64_t>(&value->content)) {
     return *natural;
+  }
+  // Some writers give one number for each block. Integers up to 2^53 came through unchanged.
+  if (const auto* numbers = std::get_if<std::vector<double>>(&value->content);
+      numbers != nullptr && !numbers->empty() && value->of_integers) {
+    const auto [least, most] = std::minmax_element(numbers->begin(), numbers->end());
+    if (*least != *most) {
+      fail_at(*bytes_, value->offset,
+              shown(key) + ": from " + std::to_string(static_cast<int64_t>(*least)) + " to " +
+                  std::to_string(static_cast<int64_t>(*most)) +
+                  ", wanted one number for all blocks");
+    }
+    if (*least >= 0 && *least <= 0x1p53) {
+      return static_cast<uint64_t>(*least);
+    }
   }
   const auto* integer = std::get_if<int64_t>(&value->content);
   if (integer == nullptr || *integer < 0) {

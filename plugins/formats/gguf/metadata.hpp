@@ -21,6 +21,7 @@ struct Value {
   uint64_t offset = 0;
   std::variant<std::monostate, bool, uint64_t, int64_t, double, std::string, std::vector<double>>
       content;
+  bool of_integers = false;  // an array of them
 };
 
 class Metadata {
@@ -35,8 +36,9 @@ class Metadata {
 
   // The value of a key, or nothing where it is missing. Throws kit::Error(DATA_LOSS) with file,
   // offset and key when the value is of another kind.
-  std::optional<uint64_t> count(const std::string& key) const;  // an integer, not negative
-  std::optional<double> number(const std::string& key) const;   // finite
+  // An integer, not negative, or an array of equal ones.
+  std::optional<uint64_t> count(const std::string& key) const;
+  std::optional<double> number(const std::string& key) const;  // finite
   std::optional<bool> boolean(const std::string& key) const;
   std::optional<std::string> text(const std::string& key) const;
   std::optional<std::vector<double>> numbers(const std::string& key) const;

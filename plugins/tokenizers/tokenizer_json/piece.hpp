@@ -1,6 +1,7 @@
 // What flows from the normalizer through the pre-tokenizers to the model.
 #pragma once
 
+#include <algorithm>
 #include <deque>
 #include <string>
 #include <string_view>
@@ -13,8 +14,14 @@ namespace quench::tokenizers {
 // A non-empty part of the text, valid UTF-8.
 struct Piece {
   std::string_view text;
-  // Whether it begins where the whole text begins (Metaspace's "first" asks).
-  bool at_start = false;
+  // Of its bytes, these come from the first character of the whole text (Metaspace's "first" asks
+  // whether a piece begins there).
+  size_t from_first = 0;
+
+  Piece part(size_t begin, size_t end) const {
+    return {text.substr(begin, end - begin),
+            std::min(from_first, end) - std::min(from_first, begin)};
+  }
 };
 
 // The pieces of one stretch of text, and the memory of those that are not views of it.

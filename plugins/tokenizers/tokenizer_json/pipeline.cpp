@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "tokenizers/shared/utf8.hpp"
+#include "tokenizers/tokenizer_json/known_members.hpp"
 #include "tokenizers/tokenizer_json/limits.hpp"
 
 namespace quench::tokenizers {
@@ -30,6 +31,7 @@ void JsonPipeline::read(const Entry& root) {
   if (const auto entry = root.optional_member("post_processor")) {
     frame_ = make_post_processor(*entry, id_count_);
   }
+  warn_of_unknown_members(root);
 }
 
 // An added token that the vocabulary has keeps its id there; the others follow the vocabulary one
@@ -59,9 +61,10 @@ void JsonPipeline::read_added_tokens(const Entry& list) {
       verbatim_.add(token);
       continue;
     }
+    size_t unused = 0;
     if (std::string changed;
         normalizer_ &&
-        normalizer_->apply(token.content, rewritten_limit(token.content.size()), changed)) {
+        normalizer_->apply(token.content, rewritten_limit(token.content.size()), changed, unused)) {
       token.content = std::move(changed);
     }
     if (token.content.empty() || token.content.size() > kAddedTokenLimitBytes) {
@@ -100,7 +103,8 @@ std::vector<int32_t> JsonPipeline::encode(std::string_view text, bool add_specia
 void JsonPipeline::encode_stretch(std::string_view text, bool at_start,
                                   std::vector<int32_t>& ids) const {
   std::string changed;
-  if (normalizer_ && normalizer_->apply(text, rewritten_limit(text.size()), changed)) {
+  size_t from_first = sequence_length(text.front());
+  if (normalizer_ && normalizer_->apply(text, rewritten_limit(text.size()), changed, from_first)) {
     text = changed;
   }
   std::vector<Segment> segments;
@@ -109,22 +113,20 @@ void JsonPipeline::encode_stretch(std::string_view text, bool at_start,
     if (segment.id >= 0) {
       ids.push_back(segment.id);
     } else {
-      encode_words(text.substr(segment.begin, segment.end - segment.begin),
-                   at_start && segment.begin == 0, ids);
+      encode_words(Piece{text, at_start ? from_first : 0}.part(segment.begin, segment.end), ids);
     }
   }
 }
 
-void JsonPipeline::encode_words(std::string_view text, bool at_start,
-                                std::vector<int32_t>& ids) const {
+void JsonPipeline::encode_words(const Piece& piece, std::vector<int32_t>& ids) const {
   Pieces pieces;
-  pieces.limit = rewritten_limit(text.size());
-  pieces.list.push_back({text, at_start});
+  pieces.limit = rewritten_limit(piece.text.size());
+  pieces.list.push_back(piece);
   if (pre_tokenizer_) {
     pre_tokenizer_->split(pieces);
   }
-  for (const Piece& piece : pieces.list) {
-    model_->encode(piece.text, ids);
+  for (const Piece& word : pieces.list) {
+    model_->encode(word.text, ids);
   }
 }
 

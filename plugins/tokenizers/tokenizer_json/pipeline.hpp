@@ -10,13 +10,13 @@
 #include "tokenizers/tokenizer_json/added_tokens.hpp"
 #include "tokenizers/tokenizer_json/models/model.hpp"
 #include "tokenizers/tokenizer_json/normalizers/normalizer.hpp"
+#include "tokenizers/tokenizer_json/piece.hpp"
 #include "tokenizers/tokenizer_json/post_processors/post_processor.hpp"
 #include "tokenizers/tokenizer_json/pre_tokenizers/pre_tokenizer.hpp"
 
 namespace quench::tokenizers {
 
-// "truncation" and "padding" of the file are settings of calls, and "decoder" is for the way back:
-// none of them is read.
+// What of the file is not read, and why, is in known_members.cpp.
 class JsonPipeline : public kit::Tokenizer {
  public:
   // `file` is the whole text; `name` stands for it in messages. Throws Error, which names the
@@ -31,8 +31,9 @@ class JsonPipeline : public kit::Tokenizer {
  private:
   void read(const Entry& root);
   void read_added_tokens(const Entry& list);
+  // `text` is not empty.
   void encode_stretch(std::string_view text, bool at_start, std::vector<int32_t>& ids) const;
-  void encode_words(std::string_view text, bool at_start, std::vector<int32_t>& ids) const;
+  void encode_words(const Piece& piece, std::vector<int32_t>& ids) const;
 
   std::unique_ptr<Normalizer> normalizer_;
   std::unique_ptr<PreTokenizer> pre_tokenizer_;

@@ -1,4 +1,7 @@
+#include <algorithm>
+#include <array>
 #include <cctype>
+#include <vector>
 
 #include "tokenizers/tokenizer_json/limits.hpp"
 #include "tokenizers/tokenizer_json/pattern.hpp"
@@ -6,6 +9,16 @@
 namespace quench::tokenizers {
 
 namespace {
+
+// \w of Oniguruma in a class. Where it stands alone, the numbers of Latin-1 belong to it, too.
+// PCRE2's has all numbers, and neither marks nor connectors but "_".
+constexpr std::string_view kWordInClass = "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}";
+constexpr std::string_view kWord =
+    "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
+
+// Letters that Oniguruma takes together for one character where case does not count: "ss" for a
+// sharp s, "fi" for a ligature. PCRE2 does not.
+constexpr std::array<std::string_view, 5> kFoldedPairs = {"ss", "ff", "fi", "fl", "st"};
 
 // One pass over the expression, copying what both engines read alike.
 class Translation {
@@ -31,19 +44,48 @@ class Translation {
       inside_class(c);
     } else if (c == '[') {
       open_class();
-    } else if (c == '(' && peek(1) == '?') {
+    } else if (c == '(') {
       group();
-    } else if (c == '(' && peek(1) == '*') {
-      refuse("(*");
+    } else if (c == ')') {
+      if (!caseless_.empty()) {  // else PCRE2 refuses it
+        caseless_.pop_back();
+      }
+      copy(1);
     } else if (c == '{') {
       interval();
     } else {
+      literal(static_cast<unsigned char>(c));
       copy(1);
     }
   }
 
+  bool caseless() const { return !caseless_.empty() && caseless_.back(); }
+
+  // Beyond ASCII the engines differ in which characters are the same but for their case, and of
+  // letters side by side in which stand for one.
+  void literal(uint32_t code) {
+    if (!caseless()) {
+      before_ = '\0';
+      return;
+    }
+    if (code > 0x7F) {
+      refuse("(?i: beyond ASCII");
+    }
+    if (in_class_) {
+      return;
+    }
+    const std::array<char, 2> pair = {before_,
+                                      static_cast<char>(std::tolower(static_cast<int>(code)))};
+    const std::string_view text(pair.data(), pair.size());
+    if (std::find(kFoldedPairs.begin(), kFoldedPairs.end(), text) != kFoldedPairs.end()) {
+      refuse(std::string(text) + " in (?i:");
+    }
+    before_ = pair[1];
+  }
+
   void open_class() {
     in_class_ = true;
+    before_ = '\0';
     copy(1);
     if (peek(0) == '^') {
       copy(1);
@@ -60,13 +102,24 @@ class Translation {
     if (c == '&' && peek(1) == '&') {
       refuse("&&");
     }
+    literal(static_cast<unsigned char>(c));
     in_class_ = c != ']';
     copy(1);
   }
 
   void escape() {
     const char c = peek(1);
-    if (c == 's' || c == 'S') {
+    if (c != 'u' && c != 'x') {
+      before_ = '\0';
+    }
+    if (c == 'w' || c == 'W') {
+      word(c == 'W');
+    } else if (!in_class_ && (c == 'b' || c == 'B')) {
+      boundary(c == 'b');
+    } else if (c == 'v') {
+      out_ += "\\x0B";  // PCRE2's is every vertical space
+      at_ += 2;
+    } else if (c == 's' || c == 'S') {
       // PCRE2's \s has U+180E in addition.
       out_ += c == 's' ? "\\p{White_Space}" : "\\P{White_Space}";
       at_ += 2;
@@ -77,12 +130,28 @@ class Translation {
     } else if (std::isalnum(static_cast<unsigned char>(c)) == 0) {
       // A punctuation mark stands for itself; a lone backslash at the end is PCRE2's to refuse.
       copy(c == '\0' ? 1 : 2);
-    } else if (std::string_view("rntfvaedDwW").find(c) != std::string_view::npos ||
-               (!in_class_ && std::string_view("bBAz").find(c) != std::string_view::npos)) {
+    } else if (std::string_view("rntfaedD").find(c) != std::string_view::npos ||
+               (!in_class_ && (c == 'A' || c == 'z'))) {
       copy(2);
     } else {
       refuse(std::string("\\") + c);
     }
+  }
+
+  void word(bool negated) {
+    if (in_class_ && negated) {
+      refuse("\\W inside a class");
+    }
+    out_ +=
+        in_class_ ? std::string(kWordInClass) : fmt::format("[{}{}]", negated ? "^" : "", kWord);
+    at_ += 2;
+  }
+
+  // PCRE2's \b asks its own \w.
+  void boundary(bool there) {
+    out_ += fmt::format("(?:(?<=[{0}])(?{1}[{0}])|(?<![{0}])(?{2}[{0}]))", kWord, there ? "!" : "=",
+                        there ? "=" : "!");
+    at_ += 2;
   }
 
   // \p{L}: general categories are the same; scripts are asked for without their extensions.
@@ -90,6 +159,9 @@ class Translation {
     const size_t close = in_.find('}', at_);
     if (peek(2) != '{' || close == std::string::npos) {
       refuse(in_.substr(at_, 3));
+    }
+    if (in_class_ && caseless()) {  // Oniguruma adds the other case there, and only there
+      refuse("\\p in a class in (?i:");
     }
     std::string name = in_.substr(at_ + 3, close - at_ - 3);
     const bool negated = !name.empty() && name.front() == '^';
@@ -124,15 +196,26 @@ class Translation {
     if (!complete || (kind == 'x' && !braced && digits > "7F" && digits > "7f")) {
       refuse(in_.substr(at_, 4));
     }
+    literal(static_cast<uint32_t>(std::stoul(digits, nullptr, 16)));
     out_ += fmt::format("\\x{{{}}}", digits);
     at_ = last + (braced ? 1 : 0);
   }
 
   // (?:, (?=, (?!, (?<=, (?<!, (?>, (?i: and (?i) mean the same; Ruby's m is another one.
   void group() {
+    if (peek(1) == '*') {
+      refuse("(*");
+    }
+    caseless_.push_back(caseless());
+    if (peek(1) != '?') {
+      return copy(1);
+    }
     for (const std::string_view same :
          {"(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:", "(?-i:"}) {
       if (std::string_view(in_).substr(at_, same.size()) == same) {
+        if (same.ends_with("i:")) {
+          caseless_.back() = same == "(?i:";
+        }
         copy(same.size());
         return;
       }
@@ -142,6 +225,7 @@ class Translation {
 
   // {n}, {n,} and {n,m}; a + after it repeats in Ruby and makes possessive in PCRE2.
   void interval() {
+    before_ = '\0';
     const size_t close = in_.find('}', at_);
     const std::string body = close == std::string::npos ? "" : in_.substr(at_ + 1, close - at_ - 1);
     const bool counts = !body.empty() &&
@@ -171,6 +255,8 @@ class Translation {
   std::string out_;
   size_t at_ = 0;
   bool in_class_ = false;
+  std::vector<bool> caseless_;  // for each open group
+  char before_ = '\0';          // the letter before, in lower case, where case does not count
 };
 
 }  // namespace

@@ -257,6 +257,12 @@ TEST_CASE("arrow: a folder of Parquet files is read in the order of their names"
   dir.write("readme.txt", "no data");
   CHECK(read({{"path", dir.path().string()}}).texts() == Texts{"0", "1", "2", "3", "4"});
   CHECK(read({{"path", dir.path().string()}, {"from", 2}, {"to", 4}}).texts() == Texts{"2", "3"});
+  dir.write("c.arrow", bytes_of(*texts({"5"}), Format::kFile));
+  dir.write("b.arrow", bytes_of(*texts({"5"}), Format::kFile));
+  CHECK(read({{"path", dir.path().string()}}).message ==
+        dir.path().string() +
+            ": got Parquet files and b.arrow, wanted files of one form; name one file, or a folder "
+            "of one form");
 }
 
 TEST_CASE("arrow: a folder of which a shard is missing is refused", "[corpora][arrow]") {

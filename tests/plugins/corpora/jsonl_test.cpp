@@ -222,3 +222,22 @@ TEST_CASE("jsonl: a pipe is refused and not waited for", "[corpora][jsonl]") {
   CHECK(read({{"path", path}}).message ==
         path.string() + ": wanted a file, got a folder, a pipe or a device");
 }
+
+TEST_CASE("jsonl: what other programs compressed is refused by name, also with on_error: skip",
+          "[corpora][jsonl]") {
+  const TemporaryDir dir;
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {std::string("\x28\xb5\x2f\xfd\x04\x00\x49\x00", 8), "zstd"},
+      {std::string("\xfd"
+                   "7zXZ\x00\x00\x04",
+                   8),
+       "xz"},
+      {"BZh91AY&SY\x19\x31", "bzip2"}};
+  for (const auto& [bytes, program] : cases) {
+    const auto path = dir.write("a.jsonl", bytes);  // whatever its name
+    CHECK(read({{"path", path}, {"on_error", "skip"}}).message ==
+          path.string() + ": got a file that " + program +
+              " compressed, wanted plain lines or gzip: " + program + " -d FILE");
+  }
+  CHECK(read({{"path", dir.write("b.jsonl", line("BZh9"))}}).texts() == Texts{"BZh9"});
+}

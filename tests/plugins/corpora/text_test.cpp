@@ -30,6 +30,21 @@ TEST_CASE("text: a file is one document, byte for byte", "[corpora][text]") {
   CHECK(corpus.texts() == Texts{content});
 }
 
+TEST_CASE("text: a compressed file is no text, and the message says what unpacks it",
+          "[corpora][text]") {
+  const TemporaryDir dir;
+  for (const char* split : {"document", "line"}) {
+    const auto path = dir.write("a.txt", std::string("\x1f\x8b\x08\x00", 4));
+    CHECK(read({{"path", path}, {"split", split}}).message ==
+          path.string() + ": got a file that gzip compressed, wanted plain text: gzip -d FILE");
+  }
+  const auto path = dir.write("b.txt", std::string("\x28\xb5\x2f\xfd", 4));
+  CHECK(read({{"path", path}}).message ==
+        path.string() + ": got a file that zstd compressed, wanted plain text: zstd -d FILE");
+  CHECK(read({{"path", dir.write("c.txt", "BZh91 is a word")}}).texts() ==
+        Texts{"BZh91 is a word"});
+}
+
 TEST_CASE("text: splits at lines and at blank lines, which belong to no document",
           "[corpora][text]") {
   const TemporaryDir dir;

@@ -182,16 +182,30 @@ TEST_CASE("lanczos in a range sees the operator's block there", "[metrics][hessi
   CHECK(other.values.at(0) == Approx(51 + std::sqrt(49.0 * 49.0 + 81.0)).epsilon(1e-13));
 }
 
-TEST_CASE("power_iteration finds the largest in magnitude, then the next", "[metrics][hessian]") {
+TEST_CASE("power_iteration finds what lanczos finds, also beside negative eigenvalues",
+          "[metrics][hessian]") {
   const Eigenvalues found = curvature::power_iteration<double>(rotated<double>(spectrum(100)), 100,
-                                                               2, 1e-12, 400, "start");
+                                                               2, 1e-12, 4000, "start");
   CHECK(found.values[0] == Approx(50.0).epsilon(1e-8));
-  CHECK(found.values[1] == Approx(-40.0).epsilon(1e-8));
+  CHECK(found.values[1] == Approx(31.0).epsilon(1e-8));  // -40 is between them in magnitude
   CHECK(found.converged);
+  const auto first = [](std::vector<double> values) {
+    const Eigenvalues power =
+        curvature::power_iteration<double>(rotated<double>(values), 3, 2, 1e-14, 4000, "start");
+    const Eigenvalues wanted = curvature::lanczos<double>(rotated<double>(values), 3, one_range(3),
+                                                          2, {1e-12, 100, 100}, "start");
+    CHECK(power.values[0] == Approx(wanted.values[0]).epsilon(1e-8));
+    CHECK(power.values[1] == Approx(wanted.values[1]).epsilon(1e-8));
+    CHECK(power.residuals[1] < 1e-5);
+    return power.values[0];
+  };
+  CHECK(first({-5.0, 1.0, 0.5}) == Approx(1.0));
+  CHECK(first({-5.0, -1.0, -0.5}) == Approx(-0.5));
+  CHECK(first({-1.0, -3.0, 2.0}) == Approx(2.0));
   const Eigenvalues cut =
       curvature::power_iteration<double>(rotated<double>(spectrum(100)), 100, 1, 1e-12, 3, "start");
   CHECK_FALSE(cut.converged);
-  CHECK(cut.products == 3);
+  CHECK(cut.products == 6);  // of which three found a negative one
   CHECK(cut.residuals[0] > 0.1);
 }
 

@@ -47,13 +47,13 @@ TEST_CASE("a 4-bit type gives the published codes and factors", "[quantizers][nf
   for (const std::string name : {"odd", "blocks"}) {
     const Quantized result = quantize(weight_of(name), "{}");
     const auto codes = result.tensor<uint8_t>("indices");
-    const auto levels = result.tensor<float>("levels");
+    const auto levels = result.tensor<float>("table");
     const auto expected = reference().elements<uint8_t>(key(name, "codes"));
     REQUIRE(codes.size() == expected.size());
     for (size_t i = 0; i < codes.size(); ++i) {  // fp4 has two codes for 0
       CHECK(levels[codes[i]] == levels[expected[i]]);
     }
-    CHECK(result.tensor<float>("absmax") == reference().elements<float>(key(name, "absmax")));
+    CHECK(result.tensor<float>("scales") == reference().elements<float>(key(name, "absmax")));
   }
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("a 4-bit type on a device: codes and factors have the bits of the plai
       const Quantized wanted = quantize(weight, parameters, float64);
       const matrix::LibtorchAlone as_on_a_gpu;
       const Quantized got = quantize(weight, parameters, float64);
-      for (const char* name : {"indices", "absmax", "absmax_codes", "absmax_maxima"}) {
+      for (const char* name : {"indices", "scales", "absmax_codes", "absmax_maxima"}) {
         CAPTURE(name);
         CHECK(differences(got.tensor<uint8_t>(name), wanted.tensor<uint8_t>(name)) == "");
       }

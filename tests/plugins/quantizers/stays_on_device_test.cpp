@@ -12,7 +12,7 @@ namespace quench::test {
 
 namespace {
 
-constexpr const char* kCodes[] = {"codes", "indices", "scales", "zeros", "absmax"};
+constexpr const char* kCodes[] = {"codes", "indices", "scales", "zeros", "table"};
 
 // Of the plugin that is linked: settings that take most of its steps.
 std::string settings() {

@@ -13,7 +13,7 @@ using Words = std::vector<std::string>;
 Words words(const std::string& pre_tokenizer, std::string_view text, bool at_start = true) {
   const test::Json json(pre_tokenizer);
   Pieces pieces;
-  pieces.list.push_back({text, at_start});
+  pieces.list.push_back({text, at_start ? size_t{1} : 0});
   make_pre_tokenizer(json.entry())->split(pieces);
   Words out;
   for (const Piece& piece : pieces.list) {

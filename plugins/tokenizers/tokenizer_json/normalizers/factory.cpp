@@ -12,12 +12,13 @@ class NormalizerSequence final : public Normalizer {
   explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> parts)
       : parts_(std::move(parts)) {}
 
-  bool apply(std::string_view text, size_t limit, std::string& out) const override {
+  bool apply(std::string_view text, size_t limit, std::string& out,
+             size_t& from_first) const override {
     std::string current;
     bool changed = false;
     for (const auto& part : parts_) {
       std::string next;
-      if (part->apply(changed ? std::string_view(current) : text, limit, next)) {
+      if (part->apply(changed ? std::string_view(current) : text, limit, next, from_first)) {
         current = std::move(next);
         changed = true;
       }

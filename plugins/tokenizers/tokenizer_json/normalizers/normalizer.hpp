@@ -12,9 +12,13 @@ namespace quench::tokenizers {
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
-  // Returns false when `text` is already in form and then leaves `out` alone. Throws Error where
-  // `out` would have more than `limit` bytes, before it has them. Thread-safe.
-  virtual bool apply(std::string_view text, size_t limit, std::string& out) const = 0;
+  // Returns false when `text` is already in form and then leaves `out` and `from_first` alone. Of
+  // the bytes of `text` the first `from_first` come from the first character of what the user
+  // wrote, and then so do that many of `out`: what is put in for something counts with the last
+  // byte that it replaces, or with the beginning. Throws Error where `out` would have more than
+  // `limit` bytes, before it has them. Thread-safe.
+  virtual bool apply(std::string_view text, size_t limit, std::string& out,
+                     size_t& from_first) const = 0;
 };
 
 // By "type"; an unknown one is an error that names it.

@@ -10,13 +10,15 @@ class Prepend final : public Normalizer {
  public:
   explicit Prepend(std::string prefix) : prefix_(std::move(prefix)) {}
 
-  bool apply(std::string_view text, size_t limit, std::string& out) const override {
+  bool apply(std::string_view text, size_t limit, std::string& out,
+             size_t& from_first) const override {
     if (text.empty() || prefix_.empty()) {
       return false;
     }
     check_rewritten(prefix_.size() + text.size(), limit);
     out.reserve(prefix_.size() + text.size());
     out.assign(prefix_).append(text);
+    from_first += from_first > 0 ? prefix_.size() : 0;
     return true;
   }
 

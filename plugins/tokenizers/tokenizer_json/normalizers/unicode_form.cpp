@@ -24,7 +24,8 @@ class UnicodeForm final : public Normalizer {
   }
 
   // Its expansion is bounded by Unicode, so that the limit is looked at afterwards.
-  bool apply(std::string_view text, size_t limit, std::string& out) const override {
+  bool apply(std::string_view text, size_t limit, std::string& out,
+             size_t& from_first) const override {
     size_t affected = next_affected(text, 0);
     if (affected == text.size()) {
       return false;
@@ -46,10 +47,30 @@ class UnicodeForm final : public Normalizer {
     }
     out.append(text, done);
     check_rewritten(out.size(), limit);
-    return out != text;
+    if (out == text) {
+      return false;
+    }
+    from_first = moved(text.substr(0, from_first), out);
+    return true;
   }
 
  private:
+  // What became of the beginning of a text in `out`: a character that a mark behind it joins
+  // counts.
+  size_t moved(std::string_view beginning, std::string_view out) const {
+    std::string alone;
+    normalize(beginning, alone);
+    size_t same = 0;
+    while (same < alone.size()) {
+      const size_t end = same + sequence_length(alone[same]);
+      if (out.substr(same, end - same) != std::string_view(alone).substr(same, end - same)) {
+        return same < out.size() ? same + sequence_length(out[same]) : same;
+      }
+      same = end;
+    }
+    return same;
+  }
+
   // Offset of the next character that is not below first_affected_.
   size_t next_affected(std::string_view text, size_t i) const {
     while (i < text.size()) {

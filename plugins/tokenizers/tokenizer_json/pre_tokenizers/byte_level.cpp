@@ -17,6 +17,7 @@ class ByteLevel final : public PreTokenizer {
       for (Piece& piece : pieces.list) {
         if (piece.text.front() != ' ') {
           piece.text = pieces.store(" " + std::string(piece.text));
+          piece.from_first += piece.from_first > 0 ? 1 : 0;
         }
       }
     }
@@ -28,7 +29,7 @@ class ByteLevel final : public PreTokenizer {
       words.reserve(words.size() + piece.text.size() / 4 + 1);
       for (size_t begin = 0; begin < piece.text.size();) {
         const size_t end = next_gpt2_word(piece.text, begin);
-        words.push_back({piece.text.substr(begin, end - begin), piece.at_start && begin == 0});
+        words.push_back(piece.part(begin, end));
         begin = end;
       }
     }

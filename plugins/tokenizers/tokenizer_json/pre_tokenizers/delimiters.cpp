@@ -104,8 +104,7 @@ void cut(const Piece& piece, const std::vector<Match>& matches, Delimiters delim
   for (const Part& part : parts) {
     const bool dropped = delimiters == Delimiters::removed && part.delimiter;
     if (part.begin < part.end && !dropped) {
-      out.push_back({piece.text.substr(part.begin, part.end - part.begin),
-                     piece.at_start && part.begin == 0});
+      out.push_back(piece.part(part.begin, part.end));
     }
   }
 }

@@ -17,7 +17,9 @@ class Metaspace final : public PreTokenizer {
   void split(Pieces& pieces) const override {
     std::vector<Piece> parts;
     for (const Piece& piece : pieces.list) {
-      const Piece marked{pieces.store(mark_spaces(piece)), piece.at_start};
+      size_t from_first = piece.from_first;
+      const std::string_view text = pieces.store(mark_spaces(piece, from_first));
+      const Piece marked{text, from_first};
       if (split_at_marks_) {
         cut(marked, find_marks(marked.text), Delimiters::merged_with_next, false, parts);
       } else {
@@ -28,15 +30,18 @@ class Metaspace final : public PreTokenizer {
   }
 
  private:
-  std::string mark_spaces(const Piece& piece) const {
+  std::string mark_spaces(const Piece& piece, size_t& from_first) const {
     std::string marked;
     marked.reserve(piece.text.size() + mark_.size());
     const bool has_mark = piece.text.front() == ' ' || piece.text.substr(0, mark_.size()) == mark_;
-    if (!has_mark && (prefix_ == Prefix::always || (prefix_ == Prefix::first && piece.at_start))) {
+    if (!has_mark && (prefix_ == Prefix::always || (prefix_ == Prefix::first && from_first > 0))) {
       marked = mark_;
+      from_first += from_first > 0 ? mark_.size() : 0;
     }
-    for (const char c : piece.text) {
+    for (size_t i = 0; i < piece.text.size(); ++i) {
+      const char c = piece.text[i];
       if (c == ' ') {
+        from_first += i < piece.from_first ? mark_.size() - 1 : 0;
         marked += mark_;
       } else {
         marked += c;

@@ -120,6 +120,30 @@ TEST_CASE("gguf: Llama 3.1's scaling is found in the divisors of frequencies", "
   CHECK(config_of(both).at("rope_scaling").at("rope_type") == "linear");
 }
 
+TEST_CASE("gguf: a count may be an array of one number for each block", "[gguf]") {
+  const auto with = [](uint32_t type, const std::string& elements, uint64_t count) {
+    GgufFile file = small_llama();
+    file.pair("llama.vocab_size", 9,
+              GgufFile::bytes_of(type) + GgufFile::bytes_of(count) + elements);
+    return file;
+  };
+  const auto two = [](auto first, auto second) {
+    return GgufFile::bytes_of(first) + GgufFile::bytes_of(second);
+  };
+  const auto rows = static_cast<uint32_t>(config_of(small_llama()).at("vocab_size"));
+  CHECK(config_of(with(4, two(rows, rows), 2)).at("vocab_size") == rows);
+  CHECK(config_of(with(5, two(int32_t(rows), int32_t(rows)), 2)).at("vocab_size") == rows);
+  const auto ends = [](const GgufFile& file, const std::string& what) {
+    CHECK_THAT(fault_of(file), Catch::EndsWith("llama.vocab_size: " + what));
+  };
+  ends(with(4, two(rows, rows + 1), 2), "from " + std::to_string(rows) + " to " +
+                                            std::to_string(rows + 1) +
+                                            ", wanted one number for all blocks");
+  ends(with(5, two(-1, -1), 2), "got array of 2 int32, wanted an integer of at least 0");
+  ends(with(6, two(1.0F, 1.0F), 2), "got array of 2 float32, wanted an integer of at least 0");
+  ends(with(4, "", 0), "got array of 0 uint32, wanted an integer of at least 0");
+}
+
 TEST_CASE("gguf: what might change the forward and is not understood is refused by name",
           "[gguf][bad]") {
   const auto with = [](auto change) {

@@ -56,6 +56,45 @@ TEST_CASE("packed weights: a linear of hand-made words has the values worked out
   CHECK(weight_of(gptq_tensors(), second) == std::vector<float>(64, 2.0F));
 }
 
+TEST_CASE(
+    "packed weights: a symmetric GPTQ file has the zero of its grid, whatever its version's name",
+    "[formats][packed]") {
+  for (const int64_t bits : {2, 4, 8}) {
+    const auto of = [&](uint32_t code) {  // a word of equal codes
+      uint32_t word = 0;
+      for (int64_t at = 0; at < 32; at += bits) {
+        word |= code << at;
+      }
+      return word;
+    };
+    const uint32_t middle = 1U << (bits - 1);
+    const auto rows = static_cast<size_t>(32 / bits);  // outputs: one word of zeros
+    const auto with = [&](uint32_t zero, const char* format) {
+      nlohmann::json config = gptq_config();
+      config["bits"] = bits;
+      config["group_size"] = -1;
+      config["checkpoint_format"] = format;
+      const int64_t out = 32 / bits;
+      const BuiltTensors tensors = {
+          {"m.qweight", words({bits, out}, std::vector<uint32_t>(bits * rows, of(middle + 1)))},
+          {"m.qzeros", words({1, 1}, {of(zero)})},
+          {"m.scales", halves({1, out}, std::vector<uint16_t>(rows, kHalfOne))},
+          {"m.g_idx", words({32}, std::vector<uint32_t>(32, 0))}};
+      return std::pair(tensors, config);
+    };
+    for (const char* format : {"gptq", "gptq_v2"}) {
+      INFO(bits << " bits, " << format);
+      for (const uint32_t stored : {middle, middle - 1}) {
+        const auto [tensors, config] = with(stored, format);
+        CHECK(weight_of(tensors, config) == std::vector<float>(32 * rows, 1.0F));
+      }
+      const auto [tensors, config] = with(0, format);
+      CHECK_THAT(fault_of(tensors, config),
+                 Catch::Contains("do not decode to " + std::to_string(middle)));
+    }
+  }
+}
+
 TEST_CASE("packed weights: families see a config of float weights", "[formats][packed]") {
   const BuiltFolder folder(gptq_tensors(), gptq_config());
   CHECK(open_checkpoint_folder(built_catalog(), folder.path()).config_json == "{}");
@@ -83,6 +122,33 @@ TEST_CASE("packed weights: zero points of compressed-tensors run along the outpu
       {"m.weight_shape", {"I64", {2}, std::string(reinterpret_cast<const char*>(shape), 16)}},
       {"m.weight_zero_point", words({1, 1}, {0x321U})}};
   CHECK(weight_of(tensors, compressed_config()) == std::vector<float>{0, 1, 1, 2, 2, 3});
+}
+
+TEST_CASE("packed weights: int8 zero points of early compressed-tensors count from the middle",
+          "[formats][packed]") {
+  const int64_t shape[] = {3, 4};
+  BuiltTensors tensors = {
+      {"m.weight_packed", words({3, 1}, {0x6789U, 0x6789U, 0x6789U})},
+      {"m.weight_scale", halves({3, 2}, std::vector<uint16_t>(6, kHalfOne))},
+      {"m.weight_shape", {"I64", {2}, std::string(reinterpret_cast<const char*>(shape), 16)}},
+      {"m.weight_zero_point", {"I8", {3, 2}, std::string("\0\1\xff\2\7\xf8", 6)}}};
+  nlohmann::json config = compressed_config();
+  nlohmann::json& weights = config["config_groups"]["group_0"]["weights"];
+  weights["strategy"] = "group";
+  weights["group_size"] = 2;
+  // Codes 9 8 7 6 less the middle 8 and the zero of each pair: 0 1, -1 2, 7 -8.
+  CHECK(weight_of(tensors, config) == std::vector<float>{1, 0, -2, -3, 2, 1, -3, -4, -6, -7, 7, 6});
+  weights["symmetric"] = true;
+  CHECK(fault_of(tensors, config) ==
+        "linear 'm': weight_zero_point holds 1, wanted 0: the config says symmetric");
+  tensors["m.weight_zero_point"].bytes = std::string(6, '\0');
+  CHECK(weight_of(tensors, config) == std::vector<float>{1, 0, -1, -2, 1, 0, -1, -2, 1, 0, -1, -2});
+  weights["symmetric"] = false;
+  tensors["m.weight_zero_point"].bytes = std::string("\0\0\0\0\0\x08", 6);
+  CHECK(fault_of(tensors, config) == "linear 'm': weight_zero_point holds 8, wanted -8 to 7");
+  tensors["m.weight_zero_point"] = {"I8", {3, 1}, std::string(3, '\0')};
+  CHECK(fault_of(tensors, config) ==
+        "linear 'm': weight_zero_point is I8 [3, 1], wanted I8 [3, 2]");
 }
 
 TEST_CASE("packed weights: parts that are missing, stray or misshapen are refused by name",
