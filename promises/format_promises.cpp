@@ -1,4 +1,5 @@
 // What every format must do, whatever its layout.
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -67,6 +68,56 @@ struct Linear {
       const size_t group = i / static_cast<size_t>(in) * static_cast<size_t>(groups) +
                            static_cast<size_t>(g_idx[column]);
       made.push_back(static_cast<float>(scales[group] * (codes[i] - zeros[group])));
+    }
+    return made;
+  }
+};
+
+// The same of made-up indices into a table.
+struct Lookup {
+  int64_t out = 64;
+  int64_t in = 96;
+  int64_t tables;
+  int64_t block;
+  int32_t scale_type;
+  std::vector<uint8_t> indices;
+  std::vector<double> table;
+  std::vector<double> scales;
+
+  Lookup(int64_t tables_of, int64_t block_of, int32_t type)
+      : tables(tables_of), block(block_of), scale_type(type) {
+    constexpr int64_t kEntries = 16;
+    for (int64_t i = 0; i < out * in; ++i) {
+      indices.push_back(static_cast<uint8_t>(i * i * 7 % kEntries));
+    }
+    for (int64_t i = 0; i < tables * kEntries; ++i) {
+      table.push_back(static_cast<double>(i * 37 % 101 - 50) / 64);
+    }
+    for (int64_t i = 0; i < (out * in + block - 1) / block; ++i) {
+      scales.push_back(type == QUENCH_SCALES_POWERS_OF_TWO ? std::ldexp(1.0, -(i % 9)) : 0.01 * i);
+    }
+  }
+  quench_codebook_linear view() const {
+    return {.struct_size = sizeof(quench_codebook_linear),
+            .scale_type = scale_type,
+            .name = kModule,
+            .out = out,
+            .in = in,
+            .tables = tables,
+            .entries = static_cast<int64_t>(table.size()) / tables,
+            .blocks = static_cast<int64_t>(scales.size()),
+            .block = block,
+            .indices = indices.data(),
+            .table = table.data(),
+            .scales = scales.data()};
+  }
+  std::vector<float> weight() const {
+    std::vector<float> made;
+    const size_t entries = table.size() / static_cast<size_t>(tables);
+    for (size_t i = 0; i < indices.size(); ++i) {
+      const size_t row = tables == 1 ? 0 : i / static_cast<size_t>(in);
+      made.push_back(static_cast<float>(scales[i / static_cast<size_t>(block)] *
+                                        table[row * entries + indices[i]]));
     }
     return made;
   }
@@ -163,15 +214,34 @@ struct Writer {
   Writer& operator=(const Writer&) = delete;
 };
 
+// What `fits` was not asked about, and `store` refuses.
+struct NotHeld {};
+
+quench_status store(const Writer& writer, const Linear& linear, const quench_format_sink& sink,
+                    float* weight, quench_stored_linear& stored) {
+  const quench_coded_linear view = linear.view();
+  return writer.calls.table.store(writer.writer, &view, &sink, weight, &stored,
+                                  &writer.calls.error);
+}
+quench_status store(const Writer& writer, const Lookup& linear, const quench_format_sink& sink,
+                    float* weight, quench_stored_linear& stored) {
+  const quench_codebook_linear view = linear.view();
+  const quench_status status = writer.calls.table.store_codebook(
+      writer.writer, &view, &sink, weight, &stored, &writer.calls.error);
+  if (status == QUENCH_UNSUPPORTED) {
+    throw NotHeld();
+  }
+  return status;
+}
+
 // One linear written; the weight that the file is said to hold.
-std::vector<float> write(Calls& calls, const Linear& linear, Folder& folder) {
+template <typename Stored>
+std::vector<float> write(Calls& calls, const Stored& linear, Folder& folder) {
   Writer writer(calls);
   const quench_format_sink sink = folder.sink();
-  const quench_coded_linear view = linear.view();
   std::vector<float> weight = linear.weight();
   quench_stored_linear stored{sizeof stored, 0, 0, 0};
-  calls.ok("store",
-           calls.table.store(writer.writer, &view, &sink, weight.data(), &stored, &calls.error));
+  calls.ok("store", store(writer, linear, sink, weight.data(), stored));
   expect(stored.rounded_scales <= stored.scales, "store: says {} rounded scales of {}",
          stored.rounded_scales, stored.scales);
   const char* heads[] = {"lm_head"};
@@ -207,7 +277,8 @@ struct Opened {
   }
 };
 
-void read_back(Calls& calls, const Linear& linear) {
+template <typename Stored>
+void read_back(Calls& calls, const Stored& linear) {
   Folder folder;
   const std::vector<float> promised = write(calls, linear, folder);
   MemorySource tensors;
@@ -275,7 +346,54 @@ void it_reads_back_what_it_promised(Candidate& candidate) {
       }
     }
   }
+  if (held == 0 && calls.table.store_codebook != nullptr) {
+    skip("no grid of 2..8 bits fits");
+  }
   expect(held > 0, "no grid of 2..8 bits fits");
+}
+
+bool holds_a_grid(Calls& calls) {
+  for (const int64_t bits : {2, 3, 4, 5, 6, 7, 8}) {
+    for (const int64_t group_size : {-1, 32}) {
+      for (const int32_t symmetric : {0, 1}) {
+        if (calls.fits({sizeof(quench_code_scheme), symmetric, 0, bits, group_size}, 64, 96)) {
+          return true;
+        }
+      }
+    }
+  }
+  return false;
+}
+
+// Tables in the forms that formats have: one for all rows or one for each, of floats or of the
+// 4-bit floats of OCP MX, scales of blocks within a row and across rows.
+std::vector<Lookup> lookups() {
+  Lookup mx(1, 32, QUENCH_SCALES_POWERS_OF_TWO);
+  mx.table = {0, .5, 1, 1.5, 2, 3, 4, 6, -0.0, -.5, -1, -1.5, -2, -3, -4, -6};
+  return {Lookup(1, 32, QUENCH_SCALES_FLOAT), Lookup(1, 32, QUENCH_SCALES_POWERS_OF_TWO),
+          Lookup(64, 96, QUENCH_SCALES_FLOAT), Lookup(1, 100, QUENCH_SCALES_FLOAT), mx};
+}
+
+void it_reads_back_tables(Candidate& candidate) {
+  Calls calls(candidate);
+  need_writing(calls);
+  if (calls.table.open == nullptr) {
+    skip("it only writes");
+  }
+  size_t held = 0;
+  if (calls.table.store_codebook != nullptr) {
+    for (const Lookup& linear : lookups()) {
+      try {
+        read_back(calls, linear);
+        ++held;
+      } catch (const NotHeld&) {  // the next may be
+      }
+    }
+  }
+  if (held == 0) {
+    expect(holds_a_grid(calls), "no grid of 2..8 bits fits, and no table is held");
+    skip("it holds no table of values");
+  }
 }
 
 void other_places_are_left_alone(Candidate& candidate) {
@@ -330,6 +448,7 @@ constexpr Promise kPromises[] = {
     {"places that are not its own are left alone", other_places_are_left_alone},
     {"an empty place is refused, with a message", an_empty_place_is_refused},
     {"what it writes is read back as it promised, bit for bit", it_reads_back_what_it_promised},
+    {"tables of values are read back bit for bit, too", it_reads_back_tables},
     {"a folder without linears is written, or refused with a reason",
      a_folder_without_linears_has_a_reason},
 };

@@ -15,5 +15,6 @@ std::span<const Promise> model_promises();
 std::span<const Promise> optimizer_promises();
 std::span<const Promise> quantizer_promises();
 std::span<const Promise> tokenizer_promises();
+std::span<const Promise> transform_promises();
 
 }  // namespace quench::promises

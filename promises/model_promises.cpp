@@ -48,6 +48,19 @@ void it_opens_and_scores(Candidate& candidate) {
   }
 }
 
+void configs_of_others_are_left_alone(Candidate& candidate) {
+  const auto& table = table_of<quench_model_table>(candidate);
+  const auto points = [&](const std::string& config) {
+    quench_error error{sizeof error, 0, {}};
+    const int32_t said = table.probe(config.data(), config.size(), &error);
+    expect(said >= 0 && said <= 100, "probe: gives {} points, wanted 0..100", said);
+    return said;
+  };
+  const int32_t for_nothing = points("{}");
+  expect(for_nothing == 0, "probe: gives an empty config {} points, wanted 0", for_nothing);
+  expect(points(candidate.model().config) > 0, "probe: gives its checkpoint's config 0 points");
+}
+
 void descriptions_agree(Candidate& candidate) {
   OpenModel model(candidate);
   std::map<std::string, std::vector<int64_t>> shapes;
@@ -124,8 +137,15 @@ std::vector<std::string> said_by(OpenModel& open) {
 void a_description_wants_no_weights(Candidate& candidate) {
   const SmallModel bare{candidate.model().config, {}};
   OpenModel shapes(candidate, bare, QUENCH_OPEN_SHAPES);
-  if (shapes.status != QUENCH_OK) {
-    expect(shapes.status != QUENCH_INTERNAL, "open: got INTERNAL (\"{}\")", shapes.error.message);
+  if (shapes.status != QUENCH_OK) {  // one that does not know the flag misses the tensors
+    const OpenModel missing(candidate, bare);
+    const std::string got = shapes.error.message;
+    expect(
+        !got.empty() && (shapes.status == QUENCH_UNSUPPORTED ||
+                         (shapes.status == missing.status && got == missing.error.message)),
+        "open: got status {} (\"{}\") for shapes alone, wanted a description, UNSUPPORTED, or the "
+        "error for missing tensors, status {} (\"{}\")",
+        shapes.status, got, missing.status, missing.error.message);
     skip("it opens with its weights alone");
   }
   OpenModel model(candidate);
@@ -434,7 +454,11 @@ void numbers_of_a_config_are_checked(Candidate& candidate) {
       continue;
     }
     std::vector<nlohmann::json> bad = {
-        -1, "8", true, nlohmann::json::array(), nlohmann::json::object(), -0.5, 0};
+        -1, "8", true, nlohmann::json::array(), nlohmann::json::object(), -0.5};
+    // 0: each block has a window, or experts
+    if (key != "max_window_layers" && key != "first_k_dense_replace") {
+      bad.emplace_back(0);
+    }
     const bool whole = value.is_number_integer() && key != "rotary_emb_base";
     if (whole) {
       bad.insert(bad.end(), {1.5, 1'000'000'000, INT64_MAX, INT64_MIN, 1e300});
@@ -458,6 +482,7 @@ void numbers_of_a_config_are_checked(Candidate& candidate) {
 
 constexpr Promise kPromises[] = {
     {"a small checkpoint opens and is scored", it_opens_and_scores, true},
+    {"configs of others are left alone, and its own is known", configs_of_others_are_left_alone},
     {"its descriptions agree with one another", descriptions_agree},
     {"shapes are said without weights, or refused", a_description_wants_no_weights},
     {"every weight is that of the file", every_weight_is_there},

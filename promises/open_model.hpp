@@ -103,6 +103,7 @@ class OpenModel {
   }
   quench_model_info info() {
     quench_model_info found{};
+    found.struct_size = sizeof found;
     ok(table.info(model, &found, &error));
     return found;
   }

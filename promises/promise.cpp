@@ -4,9 +4,11 @@
 #include <fstream>
 #include <map>
 #include <sstream>
+#include <vector>
 
 #include "promises/candidate.hpp"
 #include "promises/kinds.hpp"
+#include "promises/loading_promises.hpp"
 #include "promises/memory_source.hpp"
 #include "quench/abi/parameter.h"
 
@@ -18,9 +20,21 @@ std::span<const Promise> promises_of(std::string_view kind) {
       {"quantizer", quantizer_promises}, {"averaging", averaging_promises},
       {"corpus", corpus_promises},       {"format", format_promises},
       {"metric", metric_promises},       {"model", model_promises},
-      {"optimizer", optimizer_promises}, {"tokenizer", tokenizer_promises}};
-  const auto found = kinds.find(kind);
-  return found == kinds.end() ? std::span<const Promise>() : found->second();
+      {"optimizer", optimizer_promises}, {"tokenizer", tokenizer_promises},
+      {"transform", transform_promises}};
+  static const std::map<std::string_view, std::vector<Promise>> all = [] {
+    std::map<std::string_view, std::vector<Promise>> out;
+    for (const auto& [name, get] : kinds) {
+      const std::span<const Promise> own = get();
+      const std::span<const Promise> loading = loading_promises();
+      std::vector<Promise>& promises = out[name];
+      promises.assign(own.begin(), own.end());
+      promises.insert(promises.end(), loading.begin(), loading.end());
+    }
+    return out;
+  }();
+  const auto found = all.find(kind);
+  return found == all.end() ? std::span<const Promise>() : found->second;
 }
 
 Verdict try_promise(const Promise& promise, Candidate& candidate) {

@@ -87,9 +87,17 @@ quench_status make_tensor(void* context, const char* name, quench_dtype dtype, i
   return QUENCH_OK;
 }
 
-quench_status take_number(void* context, const char* name, double value, quench_error*) noexcept {
+quench_status take_number(void* context, const char* name, double value,
+                          quench_error* error) noexcept {
+  constexpr size_t kMost = 1000;  // far more than any method has to say of a linear
+  QuantizedLinear& result = *static_cast<Sink*>(context)->result;
+  if (result.numbers.size() >= kMost) {
+    result.fault = fmt::format("gives more than {} numbers", kMost);
+    fmt::format_to_n(error->message, sizeof error->message - 1, "{}", result.fault);
+    return QUENCH_RESOURCE_EXHAUSTED;
+  }
   if (!std::string_view(name).starts_with("seconds.")) {  // times are no part of a result
-    static_cast<Sink*>(context)->result->numbers[name] = value;
+    result.numbers[name] = value;
   }
   return QUENCH_OK;
 }
@@ -254,6 +262,7 @@ QuantizedLinear run_group(QuantizerInstance& owner, quench_quantizer* quantizer,
   for (const SinkTensor& made : sink.tensors) {
     result.tensors[made.name] = values_of(made);
     result.shapes[made.name] = made.shape;
+    result.dtypes[made.name] = made.dtype;
   }
   result.dequantized = dequantized.values();
   if (!std::equal(input.weight.begin(), input.weight.end(), weight.values().begin(),

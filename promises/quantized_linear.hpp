@@ -21,6 +21,7 @@ struct QuantizedLinear {
   std::vector<float> dequantized;                      // as left where it was not written
   std::map<std::string, std::vector<double>> tensors;  // any dtype, widened
   std::map<std::string, std::vector<int64_t>> shapes;
+  std::map<std::string, quench_dtype> dtypes;
   std::map<std::string, double> numbers;
   bool linear_op = false;
   std::vector<float> op_output;  // [rows, out], of the op on rows of this side's own

@@ -216,6 +216,52 @@ void codes_explain_the_weight(Candidate& candidate) {
   }
 }
 
+// scales · table[indices], of a weight that is looked up.
+void indices_explain_the_weight(Candidate& candidate) {
+  const QuantizerInput input = random_linear(6, 256, 64);
+  const QuantizedLinear result = result_of(candidate, {}, input);
+  if (result.linear_op || !result.tensors.contains("indices") ||
+      !result.tensors.contains("table")) {
+    skip("it gives no indices and table");
+  }
+  const std::vector<int64_t>& shape = result.shapes.at("table");
+  const std::vector<double>& table = result.tensors.at("table");
+  expect(result.shapes.at("indices") == std::vector<int64_t>{input.out, input.in},
+         "indices have the shape {}, wanted [out, in] = [{}, {}]",
+         text_of(result.shapes.at("indices")), input.out, input.in);
+  expect((shape.size() == 1 || (shape.size() == 2 && shape[0] == input.out)) && shape.back() >= 2,
+         "the table has the shape {}, wanted [entries] or [out, entries]", text_of(shape));
+  expect(result.tensors.contains("scales"), "a table without scales");
+  std::vector<double> scales = result.tensors.at("scales");
+  if (kit::same(result.dtypes.at("scales"), kit::kUInt8)) {
+    for (double& scale : scales) {
+      scale = std::ldexp(1.0, static_cast<int>(scale) - 127);
+    }
+  }
+  const size_t weights = result.dequantized.size();
+  const auto given = result.numbers.find("block");
+  const size_t block = result.shapes.at("scales").size() == 2 ? weights / scales.size()
+                       : given != result.numbers.end()        ? static_cast<size_t>(given->second)
+                                                              : 0;
+  expect(
+      block > 0 && (weights + block - 1) / block == scales.size(),
+      "scales have the shape {} for {} weights, wanted [out, groups], or [blocks] and the number "
+      "block",
+      text_of(result.shapes.at("scales")), weights);
+  for (size_t i = 0; i < weights; ++i) {
+    const double index = result.tensors.at("indices")[i];
+    expect(index < static_cast<double>(shape.back()), "an index is {}, of {} entries", index,
+           shape.back());
+    const size_t row = shape.size() == 1 ? 0 : i / static_cast<size_t>(input.in);
+    const double explained =
+        scales[i / block] *
+        table[row * static_cast<size_t>(shape.back()) + static_cast<size_t>(index)];
+    expect(is_near(result.dequantized[i], explained, 1.2e-7, 1e-12),
+           "dequantized [{}, {}] is {}, its index stands for {}", i / static_cast<size_t>(input.in),
+           i % static_cast<size_t>(input.in), result.dequantized[i], explained);
+  }
+}
+
 // Bits per code that no lossless store of these codes goes below.
 double entropy_of(const std::vector<double>& codes) {
   std::map<double, double> counts;
@@ -232,11 +278,16 @@ double entropy_of(const std::vector<double>& codes) {
 
 void bits_per_weight_can_be(Candidate& candidate) {
   const QuantizedLinear result = result_of(candidate, {}, random_linear(24, 256, 64));
+  const bool counted = result.tensors.contains("indices") && result.tensors.contains("table");
+  if (counted && !result.numbers.contains("bits_per_weight")) {
+    return;  // the host counts them
+  }
   expect(result.numbers.contains("bits_per_weight"), "bits_per_weight is not given");
   const double bits = result.numbers.at("bits_per_weight");
   expect(bits > 0 && bits <= 64, "bits_per_weight is {}, wanted above 0 and at most 64", bits);
-  if (result.tensors.contains("codes")) {
-    const double least = entropy_of(result.tensors.at("codes"));
+  if (const auto codes = result.tensors.find(counted ? "indices" : "codes");
+      codes != result.tensors.end()) {
+    const double least = entropy_of(codes->second);
     expect(bits >= 0.99 * least,
            "bits_per_weight is {}, and its codes alone cannot be stored in less than {:.2f}", bits,
            least);
@@ -470,6 +521,7 @@ constexpr Promise kPromises[] = {
     {"no pass affects the next", no_pass_affects_the_next},
     {"rows of zeros stay zero", zero_stays_zero},
     {"the weight is what codes, scales and zeros say", codes_explain_the_weight},
+    {"the weight is what indices, table and scales say", indices_explain_the_weight},
     {"bits_per_weight is given, and can be", bits_per_weight_can_be},
     {"groups may leave a shorter last one", last_group_may_be_shorter},
     {"weights that are not finite are refused, with the linear's name",

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "promises/tensors.hpp"
+#include "quench/kit/answer.hpp"
 #include "quench/kit/tensor.hpp"
 
 namespace quench::promises {
@@ -191,7 +192,8 @@ void fill_weights(quench_model_table& table) {
 
 void fill_stages(quench_model_table& table) {
   table.info = [](const quench_model*, quench_model_info* info, quench_error*) noexcept {
-    *info = {sizeof *info, 1, 1, kIds, 4096, kit::kFloat64, {QUENCH_DEVICE_CPU, 0}};
+    kit::answer(info, quench_model_info{
+                          sizeof *info, 1, 1, kIds, 4096, kit::kFloat64, {QUENCH_DEVICE_CPU, 0}});
     return quench_status{QUENCH_OK};
   };
   table.block = [](const quench_model*, uint32_t, const quench_block_info** info,

@@ -338,17 +338,27 @@ def text_of(description):
     return lines(description, 120, "") + "\n"
 
 
-def main():
+def arguments_of(usage):
+    """(whether only to check, folder of the headers, path) of a script that makes a file from the headers."""
     arguments = sys.argv[1:]
     check = arguments[:1] == ["--check"]
     if len(arguments) != 2 + check:
-        sys.exit(__doc__)
-    folder, path = arguments[check:]
-    text = text_of(Abi(folder).description())
+        sys.exit(usage)
+    return check, *arguments[check:]
+
+
+def make(usage, text_of_headers):
+    """Writes what the function makes of a folder of headers, or says that the file there is another one."""
+    check, folder, path = arguments_of(usage)
+    text = text_of_headers(folder)
     if not check:
         pathlib.Path(path).write_text(text)
     elif pathlib.Path(path).read_text() != text:
-        sys.exit(f"{path} is not what the headers say; write it with: sdk/describe_abi.py {folder} {path}")
+        sys.exit(f"{path} is not what the headers say; write it with: sdk/{pathlib.Path(sys.argv[0]).name} {folder} {path}")
+
+
+def main():
+    make(__doc__, lambda folder: text_of(Abi(folder).description()))
 
 
 if __name__ == "__main__":

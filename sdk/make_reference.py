@@ -6,9 +6,8 @@
 """
 import pathlib
 import re
-import sys
 
-from describe_abi import Abi
+from describe_abi import Abi, make
 
 INTRODUCTION = """# The plugin interface, function by function
 
@@ -168,16 +167,7 @@ class Reference:
 
 
 def main():
-    arguments = sys.argv[1:]
-    check = arguments[:1] == ["--check"]
-    if len(arguments) != 2 + check:
-        sys.exit(__doc__)
-    folder, path = arguments[check:]
-    text = Reference(folder).text()
-    if not check:
-        pathlib.Path(path).write_text(text)
-    elif pathlib.Path(path).read_text() != text:
-        sys.exit(f"{path} is not what the headers say; write it with: sdk/make_reference.py {folder} {path}")
+    make(__doc__, lambda folder: Reference(folder).text())
 
 
 if __name__ == "__main__":

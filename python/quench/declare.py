@@ -46,13 +46,16 @@ class Quantized:
     weight: [out, in], the dequantized weight. bits_per_weight counts codes, scales, zeros and order.
     codes [out, in] (0..255), scales and zeros [out, groups], g_idx [in] (group of each column) and perm [in] (perm[k]:
     the column that was quantized k-th) are kept where they are given: weight = scales[:, g_idx] * (codes - zeros[:, g_idx]).
+    indices [out, in] and table [entries] or [out, entries] are kept instead of codes and zeros where a weight is looked up:
+    weight = scales * table[indices]; scales [out, groups] are floats, or uint8 for powers of two, 2^(scale - 127).
     tensors, numbers and texts: further results by name, for the record.
     """
 
     def __init__(self, weight, bits_per_weight=None, codes=None, scales=None, zeros=None, g_idx=None, perm=None,
-                 tensors=None, numbers=None, texts=None):
+                 tensors=None, numbers=None, texts=None, indices=None, table=None):
         self.weight, self.bits_per_weight = weight, bits_per_weight
         self.codes, self.scales, self.zeros, self.g_idx, self.perm = codes, scales, zeros, g_idx, perm
+        self.indices, self.table = indices, table
         self.tensors, self.numbers, self.texts = dict(tensors or {}), dict(numbers or {}), dict(texts or {})
 
 

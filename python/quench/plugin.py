@@ -8,6 +8,7 @@ import threading
 from importlib.machinery import PathFinder
 
 from .describe import read_items
+from .requirements import missing, remedy
 from .status import INVALID_ARGUMENT, Error
 
 
@@ -25,6 +26,15 @@ class _NotItself:
         if found is None:
             raise ModuleNotFoundError("No module named %r in this interpreter, %s" % (name, sys.executable), name=name)
         return found
+
+
+def _with_remedy(failure):
+    """The message of a ModuleNotFoundError with the interpreter and what to type."""
+    package = (failure.name or "").partition(".")[0]
+    if not package or not missing([package]):  # it is there, and lacks a part
+        return failure.msg
+    said = failure.msg if sys.executable in failure.msg else "%s in %s" % (failure.msg, sys.executable)
+    return "%s: %s, or name an interpreter that has it with QUENCH_PYTHON" % (said, remedy([package]))
 
 
 class Plugin:
@@ -49,8 +59,10 @@ class Plugin:
                 self.loading = True  # what is read now serves all items of the file
                 try:
                     spec.loader.exec_module(module)
-                except BaseException:
+                except BaseException as failure:
                     del sys.modules[name]
+                    if isinstance(failure, ModuleNotFoundError):
+                        failure.msg = _with_remedy(failure)
                     raise
                 finally:
                     self.loading = False

@@ -21,6 +21,7 @@ SOURCES = {
     "pyarrow": ("pyarrow", None),
     "scipy": ("scipy", "python3-scipy"),
     "tensorboard": ("tensorboard", None),
+    "trackio": ("trackio", None),
     "wandb": ("wandb", None),
     "yaml": ("PyYAML", "python3-yaml"),
 }

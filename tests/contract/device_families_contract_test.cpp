@@ -8,6 +8,7 @@
 
 #include "tests/contract/device.hpp"
 #include "tests/support/fixtures.hpp"
+#include "tests/support/temporary.hpp"
 
 namespace quench::test {
 
@@ -20,7 +21,8 @@ constexpr double kOffInFamilies = 1e-3;
 // A change by rounding is small beside the loss, and a code on the other side moves it: in nats.
 constexpr double kRoundedInFamilies = 2e-3;
 
-// The configs of the experiments on families: one of each.
+// The configs of the experiments on families, and of the models with reference numbers: one of
+// each.
 std::string models(const Workplace& here) {
   const std::filesystem::path configs = source_dir() / "configs/experiments";
   std::string out;
@@ -31,6 +33,14 @@ std::string models(const Workplace& here) {
     const std::string name = std::filesystem::path(config).filename().string() + ".json";
     std::filesystem::copy_file(configs / (std::string(config) + ".json"), here.folder() / name);
     out += (out.empty() ? "" : ", ") + name;
+  }
+  for (const std::string family : {"dots1", "gemma2", "gemma3_text", "olmo3", "qwen2", "qwen3"}) {
+    nlohmann::json config =
+        nlohmann::json::parse(read_file(source_dir() / "tests/data/families" / (family + ".json")));
+    config = config.at("configs").at("4.57.6");
+    config["vocab_size"] = 256;  // bytes
+    here.folder().write(family + ".json", config.dump());
+    out += ", " + family + ".json";
   }
   return out;
 }
@@ -74,8 +84,8 @@ void check_families_on(const std::string& device) {
   need_plugin("models/gpt_neox");
   need_device(Workplace(), device);
   const Values got = measured_on(device);
-  // Eleven models; of each the loss of four, the changes by three, and sharpness.
-  REQUIRE(got.size() >= 11 * 8);
+  // Seventeen models; of each the loss of four, the changes by three, and sharpness.
+  REQUIRE(got.size() >= 17 * 8);
   const Values wanted = device == "cpu" ? got : measured_on("cpu");
   REQUIRE(got.size() == wanted.size());
   const std::map<std::string, double> largest = largest_of(wanted);

@@ -95,8 +95,13 @@ struct LlamaVariant {
   int64_t query_norm = 0;  // elements of q_norm; 0: none
   bool gate = true;
   bool biases = false;
+  bool biases_of_qkv = false;
   bool tied = false;
   int64_t experts = 0;  // two of them for each token; 0: one MLP
+  int64_t expert_width = 32;
+  int64_t dense_blocks = 0;  // first ones, with one MLP
+  int64_t shared_width = 0;  // of an MLP beside the experts
+  bool router_bias = false;
 };
 
 void add_linear(Shapes& shapes, const std::string& name, int64_t out, int64_t in, bool bias) {
@@ -106,40 +111,53 @@ void add_linear(Shapes& shapes, const std::string& name, int64_t out, int64_t in
   }
 }
 
-void add_mlp(Shapes& shapes, const std::string& at, const LlamaVariant& variant) {
+void add_mlp(Shapes& shapes, const std::string& at, const LlamaVariant& variant,
+             int64_t inner = 32) {
   if (variant.gate) {
-    add_linear(shapes, at + "gate_proj", 32, 16, variant.biases);
+    add_linear(shapes, at + "gate_proj", inner, 16, variant.biases);
   } else {
     shapes.push_back({at + "act_fn.alpha_p", {1}});
     shapes.push_back({at + "act_fn.alpha_n", {1}});
   }
-  add_linear(shapes, at + "up_proj", 32, 16, variant.biases);
-  add_linear(shapes, at + "down_proj", 16, 32, variant.biases);
+  add_linear(shapes, at + "up_proj", inner, 16, variant.biases);
+  add_linear(shapes, at + "down_proj", 16, inner, variant.biases);
+}
+
+void add_experts(Shapes& shapes, const std::string& at, const LlamaVariant& variant) {
+  shapes.push_back({at + "gate.weight", {variant.experts, 16}});
+  if (variant.router_bias) {
+    shapes.push_back({at + "gate.e_score_correction_bias", {variant.experts}});
+  }
+  for (int64_t e = 0; e < variant.experts; ++e) {
+    add_mlp(shapes, at + "experts." + std::to_string(e) + ".", variant, variant.expert_width);
+  }
+  if (variant.shared_width > 0) {
+    add_mlp(shapes, at + "shared_experts.", variant, variant.shared_width);
+  }
 }
 
 // Two blocks of width 16 with two heads.
 SmallModel llama_like(const LlamaVariant& variant) {
   Shapes shapes = {{"model.embed_tokens.weight", {11, 16}}};
   const int64_t keys = variant.kv_heads * 8;
-  for (const std::string layer : {"model.layers.0.", "model.layers.1."}) {
+  for (const int64_t block : {0, 1}) {
+    const std::string layer = "model.layers." + std::to_string(block) + ".";
     for (const std::string& norm : variant.norms) {
       shapes.push_back({layer + norm + ".weight", {16}});
     }
-    add_linear(shapes, layer + "self_attn.q_proj", 16, 16, variant.biases);
-    add_linear(shapes, layer + "self_attn.k_proj", keys, 16, variant.biases);
-    add_linear(shapes, layer + "self_attn.v_proj", keys, 16, variant.biases);
+    const bool biases = variant.biases || variant.biases_of_qkv;
+    add_linear(shapes, layer + "self_attn.q_proj", 16, 16, biases);
+    add_linear(shapes, layer + "self_attn.k_proj", keys, 16, biases);
+    add_linear(shapes, layer + "self_attn.v_proj", keys, 16, biases);
     add_linear(shapes, layer + "self_attn.o_proj", 16, 16, variant.biases);
     if (variant.query_norm != 0) {
       shapes.push_back({layer + "self_attn.q_norm.weight", {variant.query_norm}});
       shapes.push_back({layer + "self_attn.k_norm.weight", {variant.query_norm == 8 ? 8 : keys}});
     }
-    if (variant.experts == 0) {
+    if (variant.experts == 0 || block < variant.dense_blocks) {
       add_mlp(shapes, layer + "mlp.", variant);
     } else {
-      shapes.push_back({layer + "mlp.gate.weight", {variant.experts, 16}});
-    }
-    for (int64_t e = 0; e < variant.experts; ++e) {
-      add_mlp(shapes, layer + "mlp.experts." + std::to_string(e) + ".", variant);
+      add_experts(shapes, layer + "mlp.", variant);
     }
   }
   if (!variant.norms.empty()) {
@@ -160,6 +178,11 @@ SmallModel llama_like(const LlamaVariant& variant) {
 
 const std::vector<LlamaVariant>& llama_variants() {
   static const std::string eps = R"("rms_norm_eps": 1e-5, )";
+  static const std::string kGemma =
+      R"("head_dim": 8, "query_pre_attn_scalar": 8, "sliding_window": 3, )";
+  static const std::vector<std::string> kAround = {"input_layernorm", "post_attention_layernorm",
+                                                   "pre_feedforward_layernorm",
+                                                   "post_feedforward_layernorm"};
   static const std::vector<LlamaVariant> variants = {
       {.type = "llama", .keys = eps},
       {.type = "olmo", .keys = R"("clip_qkv": 0.75, )", .kv_heads = 1, .norms = {}},
@@ -167,10 +190,42 @@ const std::vector<LlamaVariant>& llama_variants() {
        .keys = eps,
        .norms = {"post_attention_layernorm", "post_feedforward_layernorm"},
        .query_norm = 16},
+      {.type = "olmo3",
+       .keys = eps + R"("sliding_window": 3, )",
+       .norms = {"post_attention_layernorm", "post_feedforward_layernorm"},
+       .query_norm = 16},
+      {.type = "qwen2",
+       .keys = eps + R"("use_sliding_window": true, "max_window_layers": 1, "sliding_window": 3, )",
+       .kv_heads = 1,
+       .biases_of_qkv = true},
+      {.type = "qwen3", .keys = eps, .kv_heads = 1, .query_norm = 8},
+      {.type = "gemma2",
+       .keys = eps + kGemma + R"("attn_logit_softcapping": 5.0, "final_logit_softcapping": 4.0, )",
+       .kv_heads = 1,
+       .norms = kAround,
+       .tied = true},
+      {.type = "gemma3_text",
+       .keys = eps + kGemma + R"("rope_local_base_freq": 100.0, )",
+       .kv_heads = 1,
+       .norms = kAround,
+       .query_norm = 8,
+       .tied = true},
       {.type = "olmoe",
        .keys = eps + R"("num_experts": 4, "num_experts_per_tok": 2, "norm_topk_prob": false, )",
        .query_norm = 16,
        .experts = 4},
+      {.type = "dots1",
+       .keys = eps + R"("first_k_dense_replace": 1, "moe_intermediate_size": 8, "n_group": 1,
+               "n_routed_experts": 4, "n_shared_experts": 2, "norm_topk_prob": true,
+               "num_experts_per_tok": 2, "routed_scaling_factor": 2.5, "topk_group": 1,
+               "max_window_layers": 1, "sliding_window": 3, )",
+       .kv_heads = 1,
+       .query_norm = 8,
+       .experts = 4,
+       .expert_width = 8,
+       .dense_blocks = 1,
+       .shared_width = 16,
+       .router_bias = true},
       {.type = "smollm3",
        .keys = eps + R"("no_rope_layers": [1, 0], )",
        .kv_heads = 1,

@@ -1,11 +1,16 @@
 // Each fault of a plugin is found by `quench plugins check`, by a line that names it.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <map>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "core/plugin/sandbox/sandbox.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/subprocess.hpp"
+#include "tests/support/template_checkpoint.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace quench::test {
@@ -32,26 +37,33 @@ struct Checked {
   std::string text;
 };
 
-Checked check(const std::string& library, const std::string& fault) {
+Checked check(const std::string& library, const std::string& fault, Environment more = {},
+              const std::string& checkpoint = "") {
   static const TemporaryDir home;
-  const Ended ended =
-      run_program({QUENCH_PROGRAM, "plugins", "check", "--worker-silence", "2",
-                   std::string(BROKEN_FOLDER) + "/" + library},
-                  {{"QUENCH_HOME", home.path().string()}, {"QUENCH_BROKEN", fault}}, home.path());
+  more["QUENCH_HOME"] = home.path().string();
+  more["QUENCH_BROKEN"] = fault;
+  std::vector<std::string> command = {
+      QUENCH_PROGRAM,     "plugins", "check",
+      "--worker-silence", "2",       std::string(BROKEN_FOLDER) + "/" + library};
+  if (!checkpoint.empty()) {
+    command.insert(command.end(), {"--checkpoint", checkpoint});
+  }
+  const Ended ended = run_program(command, more, home.path());
   return {ended.code, ended.out + ended.err};
 }
 
-void check_faults(const std::string& library, const std::vector<Fault>& faults) {
+void check_faults(const std::string& library, const std::vector<Fault>& faults,
+                  const std::string& checkpoint = "") {
   for (const Fault& fault : faults) {
-    const Checked checked = check(library, fault.name);
+    const Checked checked = check(library, fault.name, {}, checkpoint);
     INFO(fault.name << "\n" << checked.text);
     CHECK(checked.code == 1);
     CHECK_THAT(failed_lines(checked.text), Catch::Contains(fault.found));
   }
 }
 
-void check_sound(const std::string& library) {
-  const Checked checked = check(library, "nothing");
+void check_sound(const std::string& library, const std::string& checkpoint = "") {
+  const Checked checked = check(library, "nothing", {}, checkpoint);
   INFO(checked.text);
   CHECK(checked.code == 0);
   CHECK(failed_lines(checked.text) == "");
@@ -66,9 +78,9 @@ TEST_CASE("plugins check: a sound quantizer keeps all promises", "[promises]") {
 TEST_CASE("plugins check: a quantizer that ends or changes its process is found", "[promises]") {
   constexpr const char* kPlain = "a linear is quantized, and what it is given stays as it was";
   check_faults("broken_quantizer.so",
-               {{"ctor_exit", "exit code 0 while it was loaded"},
-                {"ctor_segv", "SIGSEGV"},
-                {"create_segv", "SIGSEGV"},
+               {{"ctor_exit", "while it was loaded, exited with code 0"},
+                {"ctor_segv", "while it was loaded, was ended by signal 11"},
+                {"create_segv", "create: got the error \"its process was ended by signal 11"},
                 {"create_throw", "thrown in create"},
                 {"exit0", "quantize: got the error \"its process exited with code 0"},
                 {"exit_now", "quantize: got the error \"its process exited with code 0"},
@@ -115,6 +127,7 @@ TEST_CASE("plugins check: a quantizer that breaks a promise is found", "[promise
        {"bits_huge", "bits_per_weight is 1000000000, wanted"},
        {"bits_lie", "bits_per_weight is 0.1, and its codes alone cannot be stored in less than"},
        {"huge_sink", "shape"},
+       {"numbers_without_end", "more than 1000 numbers"},
        {"negative_sink", "shape"},
        {"overflow_sink", "shape"},
        {"weights_unchecked", "weights that are not finite are refused"},
@@ -125,6 +138,50 @@ TEST_CASE("plugins check: a quantizer that breaks a promise is found", "[promise
        {"leak", "its process grows by"},
        {"thread", "threads behind"},
        {"stdout", "prints \"a line\""}});
+}
+
+TEST_CASE("plugins check: a family that breaks a promise is found", "[promises]") {
+  const TemporaryDir checkpoint;
+  write_template_checkpoint(checkpoint.path());
+  check_sound("broken_model.so", checkpoint.path().string());
+  check_faults("broken_model.so",
+               {{"thread_at_load", "1 threads run once it is loaded, wanted none of its own"},
+                {"points", "probe: gives 101 points, wanted 0..100"},
+                {"greedy", "probe: gives an empty config 50 points, wanted 0"},
+                {"shy", "probe: gives its checkpoint's config 0 points"},
+                {"nll", "token_nll is that of the logits"},
+                {"threads", "threads and processes change nothing"},
+                {"process", "threads and processes change nothing"},
+                {"calls", "a later token, and other rows, do not matter"},
+                {"weights", "every weight is that of the file"},
+                {"set", "it is itself again after weights are restored"},
+                {"ids", "ids outside the vocabulary are refused"},
+                {"shapes", "shapes are said without weights, or refused: open: got status"}},
+               checkpoint.path().string());
+}
+
+TEST_CASE("plugins check: no attack of a plugin comes to anything", "[promises]") {
+  const SandboxAbilities offered = sandbox_abilities();
+  skip_unless(offered.is_whole, "this kernel offers " + offered.text);
+  const TemporaryDir prey;
+  prey.write("secret", "42");
+  const Checked checked = check("broken_quantizer.so", "attack",
+                                {{"QUENCH_PREY", prey.path().string()}, {"HF_TOKEN", "hf_0"}});
+  CHECK_THAT(failed_lines(checked.text), Catch::Contains("its attacks came to nothing of 35"));
+  CHECK(read_file(prey / "secret") == "42");
+}
+
+TEST_CASE("plugins check: of any kind, what cannot be made and what leaves threads are found",
+          "[promises]") {
+  for (const char* kind : {"averaging", "format", "metric", "optimizer", "transform"}) {
+    INFO(kind);
+    check_faults(fmt::format("broken_{}.so", kind),
+                 {{"thread_at_load", "1 threads run once it is loaded, wanted none of its own"},
+                  {"uncreated", "got the error"},
+                  {"unmade", "a function that succeeded has made no object"}});
+  }
+  check_faults("broken_corpus.so", {{"thread_at_load", "1 threads run once it is loaded"}});
+  check_faults("broken_tokenizer.so", {{"thread_at_load", "1 threads run once it is loaded"}});
 }
 
 TEST_CASE("plugins check: other kinds that break a promise are found", "[promises]") {
@@ -155,6 +212,14 @@ TEST_CASE("plugins check: other kinds that break a promise are found", "[promise
         {"threads", "on 3 threads"},
         {"always", "at a learning rate of 0"},
         {"forgets", "state"}}},
+      {"broken_transform.so",
+       {{"shifts", "the model's function stays the same: logit [0, 0] is"},
+        {"infinite", "sets norm0.weight to inf"},
+        {"early", "sets norm0.weight before it began a change"},
+        {"unnamed", "changes \"something\", wanted a group's first linear"},
+        {"calls", "the second time"},
+        {"threads", "on 3 threads"},
+        {"needs", "bits 0x100000, of which this host knows none"}}},
       {"broken_tokenizer.so", {{"greedy", "points, wanted at most 0"}}}};
   for (const auto& [library, each] : faults) {
     INFO(library);

@@ -18,6 +18,7 @@
 
 #include "quench/abi/kind/quantizer.h"
 #include "quench/abi/module.h"
+#include "tests/promises/attacks.hpp"
 
 namespace {
 
@@ -237,6 +238,10 @@ float disturbance() {
 quench_status quantize(quench_quantizer*, quench_quantizer_state*, const quench_quantize_args* args,
                        quench_error* error) {
   misbehave();
+  if (is("attack")) {
+    return refuse(error, QUENCH_INTERNAL,
+                  ("its attacks came to " + quench::test::attacks_that_succeed()).c_str());
+  }
   const int64_t out = args->weight->shape[0];
   const int64_t in = args->weight->shape[1];
   auto* weight = static_cast<float*>(args->weight->data);
@@ -312,6 +317,13 @@ quench_status quantize(quench_quantizer*, quench_quantizer_state*, const quench_
   }
   if (is("no_bits")) {
     return QUENCH_OK;
+  }
+  for (int i = 0; is("numbers_without_end"); ++i) {
+    const std::string name = "number" + std::to_string(i);
+    if (const quench_status status = sink.number(sink.context, name.c_str(), i, error);
+        status != QUENCH_OK) {
+      return status;
+    }
   }
   const double bits = is("bits_nan") ? NAN : is("bits_lie") ? 0.1 : is("bits_huge") ? 1e9 : 4.2;
   return sink.number(sink.context, "bits_per_weight", bits, error);

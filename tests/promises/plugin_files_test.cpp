@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "tests/support/skip.hpp"
 #include "tests/support/subprocess.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -68,6 +69,22 @@ TEST_CASE("plugins new: a repository that is there is not overwritten", "[promis
   const Ended again = user.plugins({"new", "quantizer", "my_own"});
   CHECK(again.code == 2);
   CHECK_THAT(again.err, Contains("already exists"));
+}
+
+TEST_CASE("plugins: one with the name of one that came with quench is told of first",
+          "[promises]") {
+  const fs::path shipped =
+      fs::path(QUENCH_PROGRAM).parent_path().parent_path() / "lib/quench/corpora/text.so";
+  skip_unless(fs::exists(shipped), "the corpus text is not built");
+  User user;
+  const fs::path mine = user.home.path() / "mine/other_name.so";
+  fs::create_directories(mine.parent_path());
+  fs::copy_file(shipped, mine);
+  const Ended shown = user.plugins({"show", "text", "--plugin-path", mine.parent_path().string()});
+  CHECK(shown.code == 0);
+  CHECK_THAT(shown.err, Contains("corpus text is that of " + mine.string() +
+                                 ", not the one that came with quench"));
+  CHECK(user.plugins({"show", "text"}).err.empty());
 }
 
 TEST_CASE("plugins: a relative folder in QUENCH_PLUGIN_PATH is refused", "[promises]") {

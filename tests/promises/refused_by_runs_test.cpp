@@ -1,6 +1,7 @@
 // What a run refuses at no cost of a plugin that breaks its promises.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "tests/support/subprocess.hpp"
@@ -53,6 +54,64 @@ TEST_CASE("eval: a quantizer whose result cannot be fails with what is wrong", "
   CHECK_THAT(eval("bits_nan"), Contains("bits_per_weight is nan, wanted 0..64"));
   CHECK_THAT(eval("bits_huge"), Contains("bits_per_weight is 1000000000, wanted 0..64"));
   CHECK_THAT(eval("needs_unknown"), Contains("needs bits 0x40000000"));
+}
+
+TEST_CASE("eval and run: a tokenizer that is named reads its file, whatever others say of it",
+          "[promises]") {
+  Run run;
+  run.folder.write("words.txt", "?\nsome\nwords\nof\ntext\n");
+  const auto eval = [&](const std::string& tokenizer) {
+    const Ended ended = run.with("nothing", {"eval", "model", "--tokenizer", tokenizer, "--metric",
+                                             "validation_loss:text=text.txt,block=64"});
+    return std::to_string(ended.code) + " " + ended.out + ended.err;
+  };
+  CHECK_THAT(eval("template_tokenizer:words.txt"), Catch::StartsWith("0 "));
+  CHECK_THAT(eval("words.txt"), Contains("no tokenizer reads this file"));
+  CHECK_THAT(
+      eval("template_tokeniser:words.txt"),
+      Contains("no tokenizer is called template_tokeniser; did you mean template_tokenizer?"));
+  const auto manifest = [&](const std::string& tokenizer) {
+    run.folder.write("m.yaml", "checkpoints: {model: model, tokenizer: " + tokenizer +
+                                   "}\ncorpora: {t: {text: {path: text.txt}}}\n"
+                                   "metrics: [validation_loss: {corpus: t, block: 64}]\n");
+    const Ended ended = run.with("nothing", {"run", "m.yaml", "--out", "out"});
+    return std::to_string(ended.code) + " " + ended.out + ended.err;
+  };
+  CHECK_THAT(manifest("{template_tokenizer: words.txt}"), Catch::StartsWith("0 "));
+  CHECK_THAT(manifest("{template_tokenizer: words.txt, other: words.txt}"),
+             Contains("`tokenizer`: got a mapping, wanted a file, or one plugin and its file"));
+}
+
+TEST_CASE("run: a plugin that ends its process in create fails its own cells alone", "[promises]") {
+  Run run;
+  run.folder.write("m.yaml",
+                   "checkpoints: {model: model, tokenizer: bytes}\n"
+                   "corpora: {t: {text: {path: text.txt}}}\n"
+                   "calibration: {few: {corpus: t, sequences: 2, length: 32}}\n"
+                   "quantizers:\n"
+                   "  - broken: {}\n"
+                   "    calibration: few\n"
+                   "  - template_quantizer: {bits: [3, 4]}\n"
+                   "metrics: [validation_loss: {corpus: t, block: 64}]\n");
+  const Ended planned = run.with("create_segv", {"plan", "m.yaml", "--out", "out"});
+  INFO(planned.err);
+  CHECK(planned.code == 0);
+  const Ended ended = run.with("create_segv", {"run", "m.yaml", "--out", "out", "--json"});
+  INFO(ended.err);
+  CHECK(ended.code == 1);
+  size_t measured = 0;
+  const nlohmann::json answer = nlohmann::json::parse(ended.out);
+  for (const nlohmann::json& record : answer.at("data").at("records")) {
+    const bool is_broken =
+        !record.at("quantizer").is_null() && record.at("quantizer").at("id") == "broken";
+    measured += record.at("error").is_null() ? 1 : 0;
+    CHECK(record.at("error").is_null() == !is_broken);
+    if (is_broken) {
+      CHECK_THAT(record.at("error").dump(),
+                 Contains("its process, in create, was ended by signal 11"));
+    }
+  }
+  CHECK(measured >= 3);
 }
 
 TEST_CASE("quantize: a format that reads something else than it promised leaves no folder",

@@ -117,6 +117,39 @@ extern "C" const quench_module* quench_module_v1(void) noexcept {
 END
   quietly cmake -S "$work/torch" -B "$work/torch/build" -DCMAKE_PREFIX_PATH="$prefix"
   quietly cmake --build "$work/torch/build"
+  if readelf -d "$work/torch/build/with_torch.so" | grep -E 'R(UN)?PATH'; then fail "with_torch: a path of this machine"; fi
+  readelf --notes "$work/torch/build/with_torch.so" | grep -q quench || fail "with_torch: no note of its libtorch"
+
+  # Of libtorch, the functions alone that it keeps: such a plugin keeps its promises with the libtorch that quench has, whatever
+  # it was built with; one that wants more is refused when it is built.
+  mkdir "$work/stable"
+  cp "$(dirname "$0")/stable_rounding.cpp" "$work/stable/"
+  cat >"$work/stable/wants_more.cpp" <<'END'
+#include "quench/abi/module.h"
+namespace at {
+int get_num_threads();  // its headers refuse to be included here
+}
+static int threads = 0;
+extern "C" const quench_module* quench_module_v1(void) noexcept {
+  threads = at::get_num_threads();
+  return nullptr;
+}
+END
+  cat >"$work/stable/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.25)
+project(stable LANGUAGES CXX)
+find_package(quench-sdk REQUIRED COMPONENTS torch_stable)
+quench_add_plugin(stable_rounding SOURCES stable_rounding.cpp LINK quench::torch_stable)
+quench_add_plugin(wants_more SOURCES wants_more.cpp LINK quench::torch_stable)
+set_target_properties(wants_more PROPERTIES EXCLUDE_FROM_ALL ON)
+END
+  quietly cmake -S "$work/stable" -B "$work/stable/build" -DCMAKE_PREFIX_PATH="$prefix" -DCMAKE_BUILD_TYPE=Release
+  quietly cmake --build "$work/stable/build"
+  if readelf -d "$work/stable/build/stable_rounding.so" | grep -E 'R(UN)?PATH'; then fail "stable_rounding: a path of this machine"; fi
+  QUENCH_HOME=$work/home quietly "$prefix/bin/quench" plugins check "$work/stable/build/stable_rounding.so"
+  if cmake --build "$work/stable/build" --target wants_more >"$work/log" 2>&1; then fail "C++ symbols of libtorch in a stable plugin"; fi
+  grep -q get_num_threads "$work/log" || { cat "$work/log"; fail "the symbol is not named"; }
+  echo "a plugin of libtorch's stable functions ran"
 fi
 
 # A seventh family of Llama's layout, out of the tree, in less than 150 lines: it gives the bits of a built-in family with
@@ -132,6 +165,7 @@ if [ -e "$prefix/$libdir/quench/sdk/libquench_decoder.a" ]; then
   quietly cmake --build "$work/seventh/build"
   exported=$(nm -D --defined-only "$work/seventh/build/models/seventh.so" | awk '{print $3}')
   [ "$exported" = quench_module_v1 ] || fail "seventh exports: $exported"
+  if readelf -d "$work/seventh/build/models/seventh.so" | grep -E 'R(UN)?PATH'; then fail "seventh: a path of this machine"; fi
   python3 "$(dirname "$0")/twin_checkpoints.py" "$work/twins"
   for twin in theirs ours; do
     "$prefix/bin/quench" eval "$work/twins/$twin" --plugin-path "$work/seventh/build" --json --quantizer gptq:bits=3 \

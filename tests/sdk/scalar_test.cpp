@@ -21,6 +21,20 @@ const Narrow kNarrow[] = {{"float16", to_half, from_half, 0x7C00},
 
 }  // namespace
 
+TEST_CASE("dtype_of: integers of each width, bool and both floats have theirs", "[sdk]") {
+  CHECK(name_of(dtype_of<bool>()) == "bool8");
+  CHECK(name_of(dtype_of<int8_t>()) == "int8");
+  CHECK(name_of(dtype_of<int16_t>()) == "int16");
+  CHECK(name_of(dtype_of<int32_t>()) == "int32");
+  CHECK(name_of(dtype_of<int64_t>()) == "int64");
+  CHECK(name_of(dtype_of<uint8_t>()) == "uint8");
+  CHECK(name_of(dtype_of<uint16_t>()) == "uint16");
+  CHECK(name_of(dtype_of<uint32_t>()) == "uint32");
+  CHECK(name_of(dtype_of<uint64_t>()) == "uint64");
+  CHECK(name_of(dtype_of<float>()) == "float32");
+  CHECK(name_of(dtype_of<double>()) == "float64");
+}
+
 TEST_CASE("16-bit floats: every value comes back, zeros and subnormals too", "[sdk]") {
   for (const Narrow& narrow : kNarrow) {
     CAPTURE(narrow.name);

@@ -112,4 +112,10 @@ std::string floating_changes() {
   return left_changed ? describe_change(*left_changed, kFloatingStateAtStart) : "";
 }
 
+void forget_floating_changes() {
+  look_at_floating_state();
+  const std::lock_guard lock(mutex);
+  left_changed.reset();
+}
+
 }  // namespace quench

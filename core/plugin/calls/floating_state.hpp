@@ -50,7 +50,11 @@ extern const FloatingState kFloatingStateAtStart;
 void look_at_floating_state() noexcept;
 
 // "the rounding mode is now upward, wanted to nearest": what differs on this thread, or was seen
-// on another since the program's start; "" if nothing does. [thread-safe]
+// on another since the program's start or the last call of forget_floating_changes; "" if nothing
+// does. [thread-safe]
 std::string floating_changes();
+
+// What was seen so far was told: floating_changes() says what is seen from now on. [thread-safe]
+void forget_floating_changes();
 
 }  // namespace quench

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <new>
 
 #include "core/error.hpp"
 #include "core/plugin/calls/alternate_stack.hpp"
@@ -85,11 +86,46 @@ void on_fatal_signal(int number, siginfo_t* info, void*) {
   }
 }
 
+// Memory ended where no exception may pass, in a destructor of a library, say. That is no crash,
+// and the same command goes on. A note is left where a plugin was at work, which may want too much
+// again.
+void end_for_want_of_memory() noexcept {
+  if (watched.stage == Stage::kNotWatched || ::getpid() != watched.process) {
+    return;
+  }
+  if (watched.stage == Stage::kAtWork) {
+    SignalText cause;
+    SignalText call;
+    cause << "a want of memory where no error can be returned";
+    if (!report(cause, describe_call(call)) && watched.reporter != ::gettid()) {
+      for (;;) {
+        ::pause();  // the first thread ends the process
+      }
+    }
+  }
+  end_process(watched.code);
+}
+
+// Whether memory ended on this thread: the compiler may call std::terminate before an exception on
+// its way is caught, and then nothing says which one it is.
+thread_local bool memory_ended = false;
+
+[[noreturn]] void on_no_memory() {
+  memory_ended = true;
+  throw std::bad_alloc();
+}
+
 [[noreturn]] void on_terminate() {
+  if (!std::current_exception() && memory_ended) {
+    end_for_want_of_memory();
+  }
   try {
     if (std::current_exception()) {
       std::rethrow_exception(std::current_exception());
     }
+  } catch (const std::bad_alloc& thrown) {
+    end_for_want_of_memory();
+    std::strcpy(watched.exception, "std::bad_alloc");
   } catch (const std::exception& thrown) {
     const std::string what = printable(thrown.what(), sizeof watched.exception - 20);
     std::memcpy(watched.exception, what.c_str(), what.size() + 1);
@@ -115,6 +151,7 @@ void watch_process_end(int code) {
     ::sigaction(kSignals[i], &action, &watched.before[i]);
   }
   std::set_terminate(on_terminate);
+  std::set_new_handler(on_no_memory);
 }
 
 void expect_process_end(int code) noexcept {

@@ -12,8 +12,8 @@ namespace quench {
 
 // Handles SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGSYS and SIGTRAP on their own stack, and
 // std::terminate. The process then ends as it would have without the handler (including a core
-// dump). libc's exit functions return `code` if the host did not expect the end. Call it once, on
-// the main thread.
+// dump), but with `code` where memory ended and no error can be returned. libc's exit functions
+// return `code` if the host did not expect the end. Call it once, on the main thread.
 void watch_process_end(int code);
 
 // The work is done: from now on the process may end with this code, no matter who ends it.

@@ -11,6 +11,7 @@
 #include <filesystem>
 #include <locale>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/error.hpp"
@@ -116,14 +117,13 @@ class ProcessState {
   std::array<struct sigaction, kSignals.size()> actions_{};
 };
 
-const ProcessState* kept = nullptr;  // never destroyed
+const ProcessState* kept = nullptr;  // the last one is never destroyed
 
 }  // namespace
 
 void keep_process_state() {
-  if (kept == nullptr) {
-    kept = new ProcessState;
-  }
+  forget_floating_changes();
+  delete std::exchange(kept, new ProcessState);
 }
 
 std::string process_state_changes() {

@@ -8,7 +8,8 @@
 
 namespace quench {
 
-// Keeps the current state. Call it once, before the first library is loaded.
+// Keeps the current state, in place of one that was kept before. Call it before a library is
+// loaded.
 void keep_process_state();
 
 // "the current folder is now /, wanted /home/a": what differs from the state that was kept; "" if

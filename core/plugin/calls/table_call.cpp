@@ -17,8 +17,26 @@ const TableSlots* slots_of(const std::string& kind) {
   return found == std::end(kTableSlots) ? nullptr : &*found;
 }
 
+size_t size_of(const void* table) {
+  uint32_t bytes = 0;
+  std::memcpy(&bytes, table, sizeof bytes);
+  return bytes;
+}
+
+// The least that a table has: every function that is not optional.
+size_t end_of_required(const TableSlots& known) {
+  size_t end = sizeof(uint32_t);
+  for (const TableSlot& slot : known.slots) {
+    end = std::max(end, slot.optional ? 0 : slot.offset + sizeof(void*));
+  }
+  return end;
+}
+
 bool is_there(const void* table, const TableSlot& slot) {
   void* function = nullptr;
+  if (slot.offset + sizeof function > size_of(table)) {
+    return false;  // written for an earlier minor
+  }
   std::memcpy(&function, static_cast<const char*>(table) + slot.offset, sizeof function);
   return function != nullptr;
 }
@@ -49,11 +67,8 @@ std::string table_fault(const std::string& kind, const void* table) {
   if (known == nullptr) {
     return "";
   }
-  uint32_t struct_size = 0;
-  std::memcpy(&struct_size, table, sizeof struct_size);
-  if (struct_size < known->size) {
-    return fmt::format("its table has struct_size {}, wanted at least {}", struct_size,
-                       known->size);
+  if (const size_t wanted = end_of_required(*known); size_of(table) < wanted) {
+    return fmt::format("its table has struct_size {}, wanted at least {}", size_of(table), wanted);
   }
   std::set<std::string_view> begun;  // groups of functions that are there together
   for (const TableSlot& slot : known->slots) {

@@ -10,6 +10,7 @@
 #include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/catalog/description.hpp"
 #include "core/plugin/table_slots.hpp"
+#include "core/plugin/wire/lost_answer.hpp"
 #include "quench/abi/module.h"
 
 namespace quench {
@@ -22,12 +23,19 @@ std::string plugin_label(const PluginDescription& description);
 [[noreturn]] void throw_status(const std::string& label, const char* function, quench_status status,
                                const quench_error& error);
 
-// function(args...), whatever it returns.
+// function(args...), whatever it returns. Throws what kept it, or a function that it called, from
+// giving its value; nothing where it has none.
 template <typename Function, typename... Args>
 auto guarded_call(const std::string& label, const char* name, CallPlace place, Function function,
                   Args&&... args) {
   const PluginCall call(label.c_str(), name, place);
-  return function(std::forward<Args>(args)...);
+  if constexpr (std::is_void_v<std::invoke_result_t<Function, Args...>>) {
+    function(std::forward<Args>(args)...);
+  } else {
+    const auto answer = function(std::forward<Args>(args)...);
+    wire::throw_lost_answer();
+    return answer;
+  }
 }
 
 // Calls function(args..., &error) and throws unless it returns QUENCH_OK.
@@ -65,8 +73,8 @@ auto call(const std::string& label, const Table& table, CallPlace place, Args&&.
   }
 }
 
-// What is wrong with the table of an item of `kind`, or "": NULL, a struct_size smaller than the
-// host's table, a NULL slot that must not be, a part of a group of functions. `kind` is one of
+// What is wrong with the table of an item of `kind`, or "": NULL, a struct_size that ends before a
+// function that must be there, a NULL slot that must not be, a part of a group. `kind` is one of
 // plugin_kinds().
 std::string table_fault(const std::string& kind, const void* table);
 

@@ -8,14 +8,15 @@
 #include <utility>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/passing_fault.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/code_identity.hpp"
 #include "core/plugin/catalog/library_probes.hpp"
-#include "core/plugin/catalog/library_search.hpp"
 #include "core/plugin/catalog/probe_cache.hpp"
+#include "core/plugin/catalog/worker_file.hpp"
 #include "core/plugin/library/device_part.hpp"
 #include "core/plugin/library/library.hpp"
 #include "core/plugin/library/links.hpp"
@@ -28,6 +29,13 @@ namespace quench {
 namespace fs = std::filesystem;
 
 namespace {
+
+// Why such a file has a process of its own whatever is asked for; "" of a library.
+std::string always_own(const PluginDescription& item) {
+  return is_python_file(item.library)   ? "written in Python"
+         : is_worker_file(item.library) ? "a program of its own"
+                                        : "";
+}
 
 // The modules of this process, in the order of loading, for the shutdown.
 struct Live {
@@ -103,9 +111,6 @@ const quench_module* bring_up(const PluginDescription& description, quench_devic
   }
 }
 
-constexpr const char* kAskedAgain =
-    "; it is asked again when a plugin of its name is wanted, or by `quench plugins rescan`";
-
 auto sort_key(const PluginDescription& item) {
   return std::tie(item.kind, item.id);
 }
@@ -117,24 +122,15 @@ Catalog::Catalog(CatalogOptions options)
   if (options_.python.package.empty()) {
     options_.python.package = own_python(options_.self);
   }
-  LibrarySearch search(options_.self, rejected_);
-  for (const fs::path& folder : options_.search_path) {
-    search.add(folder);
-  }
-  LibraryProbes probes(options_, rejected_);
-  for (const fs::path& library : search.found()) {
-    probes.look_up(library);
-  }
-  probe_count_ = probes.probe();
-  for (const fs::path& library : search.found()) {
-    if (const ProbeEntry* entry = probes.find(library); entry == nullptr) {
-      continue;  // rejected above
-    } else if (!entry->rejected.empty()) {
-      rejected_.push_back({library, entry->rejected + (entry->timed_out ? kAskedAgain : ""),
-                           entry->timed_out, entry->timed_out});
-    } else {
-      add_library(*entry);
-    }
+  const std::vector<fs::path> libraries =
+      find_libraries(options_.search_path, trusted_with_plugins(options_.self),
+                     [&](const fs::path& path, const std::string& why) {
+                       rejected_.push_back({path, why, says_passing_fault(why)});
+                     });
+  const KnownLibraries known = know_libraries(libraries, options_, rejected_);
+  probe_count_ = known.asked;
+  for (const ProbeEntry& entry : known.usable) {
+    add_library(entry);
   }
   std::sort(items_.begin(), items_.end(),
             [](const auto& a, const auto& b) { return sort_key(a) < sort_key(b); });
@@ -152,7 +148,8 @@ void Catalog::add_library(const ProbeEntry& entry) {
   }
   for (PluginDescription item : entry.items) {
     item.code = code;
-    item.declared = files_of_python(entry.code, item.library);
+    item.declared = is_worker_file(item.library) ? files_of_worker(entry.code, item.library)
+                                                 : files_of_python(entry.code, item.library);
     if (const PluginDescription* first = find(item.kind, item.id); first != nullptr) {
       shadowed_.push_back({std::move(item), first->library});
     } else {
@@ -170,13 +167,28 @@ const PluginDescription* Catalog::find(const std::string& kind, const std::strin
   return nullptr;
 }
 
-std::string Catalog::rejected_for_now() const {
+std::vector<std::string> Catalog::replaced() const {
+  std::vector<std::string> out;
+  for (const Shadowed& shadowed : shadowed_) {
+    if (is_shipped(shadowed.item)) {
+      out.push_back(fmt::format("{} is that of {}, not the one that came with quench",
+                                plugin_label(shadowed.item), shadowed.by.string()));
+    }
+  }
+  return out;
+}
+
+std::string Catalog::rejected_of(const std::string& kind,
+                                 const std::vector<std::string>& names) const {
   constexpr size_t kShown = 3;
   std::string out;
   size_t shown = 0;
   for (const Rejected& rejected : rejected_) {
-    if (rejected.passing && shown++ < kShown) {
-      out += fmt::format("; {} was rejected: {}", rejected.library.string(), rejected.reason);
+    const fs::path& file = rejected.library;
+    const bool named = std::find(names.begin(), names.end(), file.stem()) != names.end() ||
+                       file.parent_path().filename().string().starts_with(kind);
+    if ((rejected.passing || named) && shown++ < kShown) {
+      out += fmt::format("; {} was rejected: {}", file.string(), rejected.reason);
     }
   }
   return shown > kShown ? out + fmt::format("; and {} more", shown - kShown) : out;
@@ -197,10 +209,15 @@ const PluginDescription& Catalog::require(const std::string& kind, const std::st
     message += fmt::format("; there are {}", fmt::join(ids, ", "));
   }
   bool passing = false;
+  bool named = false;
   for (const Rejected& rejected : rejected_) {
-    if (rejected.library.stem() != id) {
+    // What a folder that could not be listed holds is not known.
+    const bool may_hold_it = rejected.passing && rejected.library.extension() != ".so" &&
+                             !is_python_file(rejected.library) && !is_worker_file(rejected.library);
+    if (rejected.library.stem() != id && !may_hold_it) {
       continue;
     }
+    named = true;
     const std::string reason =
         rejected.timed_out ? ask_again(options_, rejected.library) : rejected.reason;
     message += fmt::format("; {} {}", rejected.library.string(),
@@ -212,8 +229,15 @@ const PluginDescription& Catalog::require(const std::string& kind, const std::st
   for (const fs::path& folder : options_.search_path) {
     folders.push_back(folder.string());
   }
-  fail(passing ? QUENCH_UNAVAILABLE : QUENCH_NOT_FOUND, "{}; looked in {}", message,
-       fmt::join(folders, ", "));
+  std::string rejected;
+  if (!named && !rejected_.empty()) {
+    rejected = fmt::format("; rejected: {}, and `quench plugins why {}` says why",
+                           rejected_.size() == 1 ? rejected_.front().library.string()
+                                                 : fmt::format("{} files", rejected_.size()),
+                           printable(id));
+  }
+  fail(passing ? QUENCH_UNAVAILABLE : QUENCH_NOT_FOUND, "{}; looked in {}{}", message,
+       fmt::join(folders, ", "), rejected);
 }
 
 std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) const {
@@ -235,9 +259,10 @@ std::string Catalog::in_process_fault(const std::string& name) const {
   for (const PluginDescription& item : items_) {
     ids.push_back(item.id);
     if (names(name, item)) {
-      return is_python_file(item.library)
-                 ? plugin_label(item) + " is written in Python and runs in a process of its own"
-                 : "";
+      const std::string is_own = always_own(item);
+      return is_own.empty() ? ""
+                            : fmt::format("{} is {} and runs in a process of its own",
+                                          plugin_label(item), is_own);
     }
   }
   const std::string near = nearest(name, ids);
@@ -246,8 +271,8 @@ std::string Catalog::in_process_fault(const std::string& name) const {
 }
 
 Placed Catalog::placed(const PluginDescription& description) const {
-  if (is_python_file(description.library)) {
-    return {Placement::kOwn, "written in Python"};
+  if (std::string is_own = always_own(description); !is_own.empty()) {
+    return {Placement::kOwn, std::move(is_own)};
   }
   if (!options_.load_in_worker || is_shipped(description)) {
     return {};
@@ -273,6 +298,7 @@ void Catalog::compute_on(quench_device device, const char* driver) {
   if (device.type == QUENCH_DEVICE_CPU) {
     return;
   }
+  installed_.hold_kernels();
   const auto has_part = [&](const PluginDescription& item) {
     return is_shipped(item) && device_part(item.links);
   };
@@ -312,7 +338,7 @@ const quench_item& Catalog::load(const PluginDescription& description) {
         fail(QUENCH_DATA_LOSS, "{}: {} describes it differently than when it was probed",
              plugin_label(description), description.library.string());
       }
-      return *module->items[i];
+      return item_of(*module, static_cast<uint32_t>(i));
     }
   }
   fail(QUENCH_DATA_LOSS, "{}: {} does not offer it any more", plugin_label(description),

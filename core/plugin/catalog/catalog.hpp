@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -84,9 +85,12 @@ class Catalog {
 
   const std::vector<PluginDescription>& items() const { return items_; }  // sorted by kind, id
   const std::vector<Shadowed>& shadowed() const { return shadowed_; }
+  // Plugins of others that stand in the place of one that came with the program, one line each.
+  std::vector<std::string> replaced() const;
   const std::vector<Rejected>& rejected() const { return rejected_; }
-  // "; FILE was rejected: why" for the first of those of which that may pass; "" if there are none.
-  std::string rejected_for_now() const;
+  // "; FILE was rejected: why" for the first of those of which that may pass, that lie in a folder
+  // of this kind, or that bear one of these names; "" if there are none.
+  std::string rejected_of(const std::string& kind, const std::vector<std::string>& names) const;
   const CatalogOptions& options() const { return options_; }
   // Child processes that the constructor started; 0 if the cache knew everything.
   size_t probe_count() const { return probe_count_; }
@@ -105,6 +109,8 @@ class Catalog {
 
   // What the user wants in this process. Changes count for libraries that are not loaded yet.
   InProcess& in_process() { return in_process_; }
+  // By path, the tokenizers that the user said read these files; nullptr: named without one.
+  std::map<std::string, const PluginDescription*>& tokenizers() { return tokenizers_; }
   // What is wrong with such a name, or "": no plugin has it, or one in Python, which never runs
   // here.
   std::string in_process_fault(const std::string& name) const;
@@ -138,6 +144,7 @@ class Catalog {
   std::vector<Rejected> rejected_;
   size_t probe_count_ = 0;
   InProcess in_process_;
+  std::map<std::string, const PluginDescription*> tokenizers_;
   quench_device device_ = {QUENCH_DEVICE_CPU, 0};
   quench_device expected_ = {QUENCH_DEVICE_CPU, 0};
 };

@@ -1,5 +1,5 @@
-// `plugins check`: examines one library for its author. What its plugins do is tried elsewhere
-// (promises/).
+#include "core/plugin/catalog/check.hpp"
+
 #include <algorithm>
 #include <system_error>
 #include <utility>
@@ -10,7 +10,7 @@
 #include "core/error.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/probe.hpp"
-#include "core/plugin/catalog/show.hpp"
+#include "core/plugin/catalog/worker_file.hpp"
 #include "core/plugin/library/elf_file.hpp"
 #include "quench/abi/module.h"
 
@@ -97,7 +97,7 @@ void check_linking(const ElfFile& elf, Findings& findings) {
 
 std::vector<PluginDescription> check_description(const Catalog& catalog, const fs::path& library,
                                                  Findings& findings) {
-  ProbeResult result = probe_libraries({library}, probe_options(catalog.options(), true)).front();
+  ProbeResult result = probe_libraries({library}, catalog.options()).front();
   if (!result.rejected.empty()) {
     findings.fault(result.rejected);
     return {};
@@ -122,9 +122,6 @@ std::vector<PluginDescription> check_description(const Catalog& catalog, const f
   if (is_python_file(library)) {
     findings.remark("was read, not run, to learn what it is");
   }
-  for (const std::string& finding : result.findings) {
-    findings.remark(printable(finding, 600));
-  }
   const std::string sha256 = sha256_of(File(library));
   for (PluginDescription& item : result.items) {
     item.sha256 = sha256;
@@ -143,7 +140,7 @@ PluginCheck plugin_check(const Catalog& catalog, const fs::path& library) {
     return findings.result();
   }
   try {
-    if (!is_python_file(path)) {
+    if (!is_python_file(path) && !is_worker_file(path)) {
       const ElfFile elf = read_elf(path);
       check_symbols(path, findings);
       check_linking(elf, findings);

@@ -109,9 +109,13 @@ struct FamilyAnswers {
 };
 
 [[noreturn]] void refuse_family(const std::string& type, const FamilyAnswers& answers,
-                                const std::string& where, const std::string& rejected) {
+                                const std::string& where, const Catalog& catalog) {
   // What may pass is no fault of the config.
-  const quench_status code = rejected.empty() ? QUENCH_UNSUPPORTED : QUENCH_UNAVAILABLE;
+  const bool passing =
+      std::any_of(catalog.rejected().begin(), catalog.rejected().end(),
+                  [](const Catalog::Rejected& rejected) { return rejected.passing; });
+  const quench_status code = passing ? QUENCH_UNAVAILABLE : QUENCH_UNSUPPORTED;
+  const std::string rejected = catalog.rejected_of(QUENCH_KIND_MODEL, {type});
   if (answers.families.empty()) {
     fail(code, "{}: no model family is installed{}", where, rejected);
   }
@@ -234,7 +238,7 @@ const PluginDescription& choose_family(Catalog& catalog, std::string_view config
     }
   }
   std::sort(answers.families.begin(), answers.families.end());
-  refuse_family(type, answers, where, catalog.rejected_for_now());
+  refuse_family(type, answers, where, catalog);
 }
 
 FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place) {
@@ -265,9 +269,15 @@ const PluginDescription& choose_tokenizer_plugin(Catalog& catalog, const fs::pat
 
 const PluginDescription& choose_tokenizer_plugin(Catalog& catalog, const FileHead& head,
                                                  const std::string& where) {
+  if (const auto named = catalog.tokenizers().find(where);
+      named != catalog.tokenizers().end() && named->second != nullptr) {
+    return *named->second;
+  }
   std::string said;
-  const auto best = ask_tokenizers(
-      catalog, {head}, [](const std::vector<Best>& scores) { return scores[0].score > 0; }, &said);
+  const auto by_name = [](const std::vector<Best>& scores) {
+    return scores[0].score >= QUENCH_TOKENIZER_BY_NAME;
+  };
+  const auto best = ask_tokenizers(catalog, {head}, by_name, &said);
   if (best[0].plugin == nullptr) {
     fail(QUENCH_UNSUPPORTED, "{}: no tokenizer reads this file{}", where,
          said.empty() ? "; none is installed" : said);

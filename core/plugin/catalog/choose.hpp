@@ -1,7 +1,8 @@
 // Which plugin takes a config.json, a place or a tokenizer's file. Asks those that came with the
 // program first, and others only where none of them takes it, so that a library that merely is on
-// the search path takes nothing away from a plugin that took it before. Each is asked where it
-// runs: what a plugin in a process of its own does there harms no other.
+// the search path takes nothing away from a plugin that took it before; a tokenizer takes a file
+// only by its name, too (QUENCH_TOKENIZER_BY_NAME), and else the largest score wins. Each is asked
+// where it runs: what a plugin in a process of its own does there harms no other.
 #pragma once
 
 #include <cstdint>
@@ -58,8 +59,9 @@ struct FormatChoice {
 // The format with the best score for this place.
 FormatChoice choose_format(Catalog& catalog, const CheckpointPlace& place);
 
-// The tokenizer with the best score for the file's beginning and name. Throws Error: UNSUPPORTED
-// with each plugin's reason if none reads it; what File throws.
+// The tokenizer that the user named for this path (Catalog::tokenizers), else the one with the best
+// score for the file's beginning and name. Throws Error: UNSUPPORTED with each plugin's reason if
+// none reads it; what File throws.
 const PluginDescription& choose_tokenizer_plugin(Catalog& catalog,
                                                  const std::filesystem::path& file);
 

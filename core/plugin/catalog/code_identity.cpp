@@ -9,6 +9,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
+#include "core/plugin/catalog/foreign_code.hpp"
 
 namespace quench {
 
@@ -46,12 +47,18 @@ nlohmann::json code_of_library(const std::string& build_id, const std::string& s
                                          : nlohmann::json{{"sha256", sha256}};
 }
 
-nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::string& sha256) {
-  return {{"python file", sha256},
-          {"interpreter", surroundings.at("interpreter").at("version").get<std::string>()},
-          {"distributions", surroundings.at("distributions")},
-          {"beside", surroundings.at("beside")},
-          {"package", surroundings.at("package").get<std::string>()}};
+nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::string& sha256,
+                              const std::filesystem::path& interpreter) {
+  nlohmann::json out = {
+      {"python file", sha256},
+      {"interpreter", surroundings.at("interpreter").at("version").get<std::string>()},
+      {"distributions", surroundings.at("distributions")},
+      {"beside", surroundings.at("beside")},
+      {"package", surroundings.at("package").get<std::string>()}};
+  if (!is_cpython(interpreter)) {
+    out["program"] = sha256_of(File(interpreter));
+  }
+  return out;
 }
 
 std::map<std::string, std::string> files_of_python(const nlohmann::json& code,

@@ -21,8 +21,10 @@ nlohmann::json code_of_library(const std::string& build_id, const std::string& s
 // The same of a Python file, from what quench.describe says of its `surroundings`; `sha256` is the
 // file's. {"python file": <hex>, "interpreter": "3.11.2", "distributions": {"numpy": "1.24.2"},
 // "beside": {file in its folder: <hex>}, "package": <hex> of what quench itself computes there}.
-// Throws a JSON exception.
-nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::string& sha256);
+// And {"program": <hex>} of an `interpreter` that is not CPython itself, whose version is its own
+// word. Throws a JSON exception, and what File throws.
+nlohmann::json code_of_python(const nlohmann::json& surroundings, const std::string& sha256,
+                              const std::filesystem::path& interpreter);
 
 // The files behind that code, by path: `file` and those beside it; none of a shared library.
 std::map<std::string, std::string> files_of_python(const nlohmann::json& code,

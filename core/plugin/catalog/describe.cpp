@@ -1,22 +1,22 @@
 #include "core/plugin/catalog/describe.hpp"
 
 #include <algorithm>
-#include <clocale>
-#include <csignal>
-#include <system_error>
+#include <optional>
 #include <vector>
 
 #include "core/base/process/child_process.hpp"
 #include "core/error.hpp"
-#include "core/plugin/calls/floating_state.hpp"
+#include "core/plugin/calls/process_state.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/description.hpp"
-#include "core/plugin/catalog/trial.hpp"
+#include "core/plugin/catalog/parameters.hpp"
 #include "core/plugin/library/elf_file.hpp"
 #include "core/plugin/library/library.hpp"
 #include "core/plugin/library/links.hpp"
 #include "core/plugin/library/module_reader.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "quench/abi/kind/format.h"
+#include "quench/abi/kind/quantizer.h"
 
 namespace quench {
 
@@ -25,62 +25,37 @@ using nlohmann::json;
 
 namespace {
 
-// State of the process that a plugin has no business with.
-struct ProcessState {
-  std::string locale;
-  std::string folder;
-  FloatingState floating = FloatingState::now();
-  std::vector<void (*)(int)> handlers;
-
-  static ProcessState now() {
-    ProcessState state;
-    const char* locale = std::setlocale(LC_ALL, nullptr);
-    state.locale = locale == nullptr ? "" : locale;
-    std::error_code error;
-    state.folder = fs::current_path(error).string();
-    for (const int signal : {SIGINT, SIGTERM, SIGPIPE, SIGCHLD, SIGUSR1, SIGABRT}) {
-      struct sigaction action {};
-      sigaction(signal, nullptr, &action);
-      state.handlers.push_back(action.sa_handler);
-    }
-    return state;
+// What a quantizer's instance with default parameters says of itself; what a format does. Nothing
+// for other kinds, and where default parameters make none.
+std::optional<DefaultInstance> default_instance(const PluginDescription& description,
+                                                const quench_item& item) {
+  if (description.kind == QUENCH_KIND_FORMAT) {
+    const auto& format = *static_cast<const quench_format_table*>(item.table);
+    return DefaultInstance{(format.probe != nullptr ? QUENCH_FORMAT_READS : 0) |
+                               (format.begin != nullptr ? QUENCH_FORMAT_WRITES : 0) |
+                               (format.list != nullptr ? QUENCH_FORMAT_LISTS : 0),
+                           {}};
   }
-
-  // What is different in `later`, or "".
-  std::string change(const ProcessState& later) const {
-    if (locale != later.locale) {
-      return "the locale";
-    }
-    if (folder != later.folder) {
-      return "the working directory";
-    }
-    if (floating != later.floating) {
-      return "the floating-point environment";
-    }
-    return handlers != later.handlers ? "the signal handlers" : "";
+  if (description.kind != QUENCH_KIND_QUANTIZER) {
+    return std::nullopt;
   }
-};
-
-size_t count_threads() {
-  size_t count = 0;
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc/self/task", error), end; !error && entry != end;
-       entry.increment(error)) {
-    ++count;
+  std::vector<ParameterProblem> problems;
+  const std::string parameters = complete_parameters(description, json::object(), problems).dump();
+  if (!problems.empty()) {
+    return std::nullopt;
   }
-  return count;
-}
-
-void check_manners(const ProcessState& before, size_t threads, json& findings) {
-  if (has_children()) {
-    fail(QUENCH_FAILED_PRECONDITION, "starts a process when it is loaded");
+  const auto& table = *static_cast<const quench_quantizer_table*>(item.table);
+  quench_quantizer* instance = nullptr;
+  quench_error error{sizeof error, 0, {}};
+  if (table.create(parameters.c_str(), parameters.size(), &instance, &error) != QUENCH_OK ||
+      instance == nullptr) {
+    return std::nullopt;
   }
-  if (const std::string change = before.change(ProcessState::now()); !change.empty()) {
-    fail(QUENCH_FAILED_PRECONDITION, "changes {} when it is loaded", change);
-  }
-  if (const size_t now = count_threads(); now > threads) {
-    findings.push_back(fmt::format("starts {} thread(s) when it is loaded", now - threads));
-  }
+  DefaultInstance out;
+  out.needs = table.needs(instance);
+  out.functions = optional_functions(description.kind, item.table);
+  table.destroy(instance);
+  return out;
 }
 
 // What the library needs by name, and what it loaded beyond that.
@@ -98,17 +73,6 @@ std::vector<LinkedLibrary> links_of(const fs::path& library,
   return links;
 }
 
-json describe(const std::vector<PluginDescription>& items) {
-  json out = {{"items", json::array()}};
-  for (const PluginDescription& item : items) {
-    out["items"].push_back(description_to_json(item));
-    out["items"].back()["instance"] = instance_to_json(item);
-    out["module"] = {
-        {"id", item.module_id}, {"version", item.module_version}, {"build", item.build}};
-  }
-  return out;
-}
-
 json links_to_json(const std::vector<LinkedLibrary>& links) {
   json out = json::array();
   for (const LinkedLibrary& link : links) {
@@ -120,15 +84,13 @@ json links_to_json(const std::vector<LinkedLibrary>& links) {
 
 }  // namespace
 
-json describe_library(const fs::path& library, bool create, const EnterPhase& enter) {
-  json findings = json::array();
+json describe_library(const fs::path& library, const EnterPhase& enter, bool instances) {
   read_elf(library);  // says what is wrong with a file that is none
   const std::vector<LinkedLibrary> before = loaded_libraries();
   if (std::string conflict = link_conflict(bundled_libraries(library), before); !conflict.empty()) {
     fail(QUENCH_FAILED_PRECONDITION, "{}", conflict);
   }
-  const ProcessState state = ProcessState::now();
-  const size_t threads = count_threads();
+  keep_process_state();
 
   enter("while it was loaded");
   const quench_module* module = open_library(library);
@@ -143,27 +105,23 @@ json describe_library(const fs::path& library, bool create, const EnterPhase& en
   if (status != QUENCH_OK) {
     throw_status("init", "init", status, error);
   }
-  check_manners(state, threads, findings);
-  for (uint32_t i = 0; i < items.size(); ++i) {
-    enter(fmt::format("while {} was created", plugin_label(items[i])));
-    items[i].instance = default_instance(items[i], *module->items[i]);
+  if (has_children()) {
+    fail(QUENCH_FAILED_PRECONDITION, "starts a process when it is loaded");
   }
-  json out = describe(items);
-  if (create) {
-    for (uint32_t i = 0; i < items.size(); ++i) {
-      enter(fmt::format("while {} was created", plugin_label(items[i])));
-      if (std::string finding = try_item(items[i], *module->items[i]); !finding.empty()) {
-        findings.push_back(std::move(finding));
-      }
-    }
+  if (const std::string changes = process_state_changes(); !changes.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION, "changes its process when it is loaded: {}", changes);
+  }
+  for (uint32_t i = 0; instances && i < items.size(); ++i) {
+    enter(fmt::format("while {}{}", plugin_label(items[i]), kCreating));
+    items[i].instance = default_instance(items[i], item_of(*module, i));
   }
   if (module->shutdown != nullptr) {
     enter("in shutdown");
     module->shutdown();
   }
   enter("after its shutdown");
+  json out = items_to_json(items);
   out["links"] = links_to_json(links_of(library, before));
-  out["findings"] = std::move(findings);
   return out;
 }
 

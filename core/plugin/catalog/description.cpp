@@ -56,6 +56,26 @@ ParameterSchema parameter_from_json(const json& in) {
   return parameter;
 }
 
+PluginDescription description_from_json(const json& in) {
+  PluginDescription item;
+  in.at("kind").get_to(item.kind);
+  in.at("id").get_to(item.id);
+  in.at("version").get_to(item.version);
+  in.at("summary").get_to(item.summary);
+  in.at("reference").get_to(item.reference);
+  in.at("example").get_to(item.example);
+  for (const json& parameter : in.at("parameters")) {
+    item.parameters.push_back(parameter_from_json(parameter));
+  }
+  item.presets = in.at("presets");
+  in.at("model_types").get_to(item.model_types);
+  if (const json& instance = in.at("instance"); !instance.is_null()) {
+    item.instance = {instance.at("needs").get<uint32_t>(),
+                     instance.at("functions").get<std::vector<std::string>>()};
+  }
+  return item;
+}
+
 }  // namespace
 
 const std::vector<std::string>& plugin_kinds() {
@@ -92,38 +112,32 @@ json description_to_json(const PluginDescription& item) {
           {"model_types", item.model_types}};
 }
 
-PluginDescription description_from_json(const json& in) {
+json items_to_json(const std::vector<PluginDescription>& items) {
+  json out = {{"items", json::array()}};
+  for (const PluginDescription& item : items) {
+    out["items"].push_back(description_to_json(item));
+    out["items"].back()["instance"] = item.instance ? json{{"needs", item.instance->needs},
+                                                           {"functions", item.instance->functions}}
+                                                    : json(nullptr);
+    out["module"] = {
+        {"id", item.module_id}, {"version", item.module_version}, {"build", item.build}};
+  }
+  return out;
+}
+
+std::vector<PluginDescription> items_from_json(const json& in) {
   try {
-    PluginDescription item;
-    in.at("kind").get_to(item.kind);
-    in.at("id").get_to(item.id);
-    in.at("version").get_to(item.version);
-    in.at("summary").get_to(item.summary);
-    in.at("reference").get_to(item.reference);
-    in.at("example").get_to(item.example);
-    for (const json& parameter : in.at("parameters")) {
-      item.parameters.push_back(parameter_from_json(parameter));
+    std::vector<PluginDescription> out;
+    for (const json& item : in.at("items")) {
+      out.push_back(description_from_json(item));
+      in.at("module").at("id").get_to(out.back().module_id);
+      in.at("module").at("version").get_to(out.back().module_version);
+      in.at("module").at("build").get_to(out.back().build);
     }
-    item.presets = in.at("presets");
-    in.at("model_types").get_to(item.model_types);
-    return item;
+    return out;
   } catch (const json::exception& failure) {
     fail(QUENCH_DATA_LOSS, "description of a plugin: {}", printable(failure.what()));
   }
-}
-
-json instance_to_json(const PluginDescription& item) {
-  return item.instance
-             ? json{{"needs", item.instance->needs}, {"functions", item.instance->functions}}
-             : json(nullptr);
-}
-
-std::optional<DefaultInstance> instance_from_json(const json& in) {
-  if (in.is_null()) {
-    return std::nullopt;
-  }
-  return DefaultInstance{in.at("needs").get<uint32_t>(),
-                         in.at("functions").get<std::vector<std::string>>()};
 }
 
 }  // namespace quench

@@ -67,15 +67,14 @@ const std::vector<std::string>& plugin_kinds();
 std::string parameter_type_name(int32_t type);
 bool is_list_type(int32_t type);
 
-// Items of one library as JSON and back; `library`, `sha256`, `code`, the module's fields, the
-// links and the instance are not in it. The reader throws Error(DATA_LOSS) for what the writer
-// cannot have written.
+// What the item says of itself, without its module.
 nlohmann::json description_to_json(const PluginDescription& item);
-PluginDescription description_from_json(const nlohmann::json& json);
 
-nlohmann::json instance_to_json(const PluginDescription& item);  // null if there is none
-// Throws a JSON exception.
-std::optional<DefaultInstance> instance_from_json(const nlohmann::json& json);
+// The items of one library as JSON and back, with module and instances; `library`, `sha256`, `code`
+// and the links are not in it. Without items there is no module. The reader throws
+// Error(DATA_LOSS) for what the writer cannot have written.
+nlohmann::json items_to_json(const std::vector<PluginDescription>& items);
+std::vector<PluginDescription> items_from_json(const nlohmann::json& json);
 
 // What is wrong with the items of one library, or "": unknown kind, bad id, two items of one name,
 // a schema that contradicts itself or is too large. The message names item and parameter.

@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <sstream>
+#include <mutex>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/parse_text.hpp"
 #include "core/plugin/catalog/installation_list.hpp"
 #include "core/plugin/catalog/search_path.hpp"
 #include "core/plugin/library/elf_file.hpp"
+#include "core/plugin/services/host_services.hpp"
 
 extern char** environ;
 
@@ -24,8 +26,8 @@ namespace {
 constexpr std::string_view kPassed[] = {
     // The user, the machine, the language.
     "PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "TERM", "TZ", "LANG", "LANGUAGE", "LC_",
-    // The program, its plugins, and interpreters.
-    "QUENCH_", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX",
+    // The program, its plugins, interpreters, and where libraries are found.
+    "QUENCH_", "PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH",
     // How libraries compute: threads, kernels, devices.
     "OMP_", "GOMP_", "KMP_", "MKL_", "OPENBLAS_", "BLIS_", "NUMEXPR_", "TBB_", "ATEN_", "TORCH_",
     "PYTORCH_", "DNNL_", "ONEDNN_", "CUDA_", "CUDNN_", "CUBLAS_", "NVIDIA_", "HIP_", "ROCR_",
@@ -33,10 +35,15 @@ constexpr std::string_view kPassed[] = {
     // How memory is given, and what watches over it.
     "MALLOC_", "GLIBC_TUNABLES", "ASAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS"};
 
+// They tie threads to processors, which the sandbox refuses: a thread would not start.
+constexpr std::string_view kKept[] = {"OMP_PROC_BIND", "OMP_PLACES", "GOMP_CPU_AFFINITY",
+                                      "KMP_AFFINITY"};
+
 bool is_passed(std::string_view name) {
-  return std::any_of(std::begin(kPassed), std::end(kPassed), [&](std::string_view passed) {
-    return passed.ends_with('_') ? name.starts_with(passed) : name == passed;
-  });
+  return std::find(std::begin(kKept), std::end(kKept), name) == std::end(kKept) &&
+         std::any_of(std::begin(kPassed), std::end(kPassed), [&](std::string_view passed) {
+           return passed.ends_with('_') ? name.starts_with(passed) : name == passed;
+         });
 }
 
 std::vector<std::string> variables(bool with_loader) {
@@ -63,17 +70,14 @@ bool is_called_python(const std::string& name) {
 }
 
 bool is_on_path(const fs::path& folder, std::string_view path) {
-  for (size_t from = 0; from <= path.size();) {
-    const size_t end = std::min(path.find(':', from), path.size());
-    if (folder == path.substr(from, end - from)) {
-      return true;
-    }
-    from = end + 1;
-  }
-  return false;
+  const std::vector<std::string_view> folders = split(path, ':');
+  return std::any_of(folders.begin(), folders.end(),
+                     [&](std::string_view each) { return folder == each; });
 }
 
-// CPython's program has the interpreter in it, or calls the library that has.
+}  // namespace
+
+// It has the interpreter in it, or calls the library that has.
 bool is_cpython(const fs::path& program) {
   try {
     return names_symbol(program, "Py_BytesMain");
@@ -81,8 +85,6 @@ bool is_cpython(const fs::path& program) {
     return false;
   }
 }
-
-}  // namespace
 
 bool is_foreign(const fs::path& file, const fs::path& executable) {
   return !InstallationList(own_plugins(executable)).has(file);
@@ -98,13 +100,36 @@ std::vector<std::string> probe_environment() {
 
 std::vector<fs::path> loader_folders() {
   std::vector<fs::path> out;
-  const char* said = std::getenv("LD_LIBRARY_PATH");
-  std::istringstream folders(said == nullptr ? "" : said);
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  const char* set = std::getenv("LD_LIBRARY_PATH");
+  std::string said = set == nullptr ? "" : set;
+  std::replace(said.begin(), said.end(), ';', ':');  // the linker splits at both
+  for (const std::string_view folder : split(said, ':')) {
     std::error_code error;
     if (fs::path found = fs::canonical(folder, error); !error) {
       out.push_back(std::move(found));
     }
+  }
+  return out;
+}
+
+std::vector<fs::path> readable_loader_folders() {
+  const char* set = std::getenv("HOME");
+  std::error_code none;
+  const fs::path home = fs::canonical(set == nullptr ? "/" : set, none);
+  std::vector<fs::path> out;
+  for (fs::path& folder : loader_folders()) {
+    if (folder != "/" && !lies_beneath(home, folder)) {
+      out.push_back(std::move(folder));
+      continue;
+    }
+    static std::once_flag once;
+    std::call_once(once, [&] {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("LD_LIBRARY_PATH: {}: your home lies in it, so that plugins in processes of "
+                      "their own do not read it; name the folder of the libraries itself",
+                      printable(folder.string(), 400)));
+    });
   }
   return out;
 }

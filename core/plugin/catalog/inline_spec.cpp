@@ -4,6 +4,7 @@
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "core/parse_text.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "quench/abi/parameter.h"
 
@@ -63,14 +64,6 @@ size_t element_end(const ParameterSchema& schema, std::string_view text, size_t 
     end = text.find('+', end + 1);
   }
   return end == std::string_view::npos ? text.size() : end;
-}
-
-// Without the blanks around it.
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t");
-  return first == std::string_view::npos
-             ? ""
-             : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 }  // namespace

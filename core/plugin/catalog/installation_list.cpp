@@ -5,7 +5,9 @@
 #include <system_error>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
+#include "core/plugin/library/running_code.hpp"
 
 namespace quench {
 
@@ -31,7 +33,13 @@ std::string name_beneath(const fs::path& file, const fs::path& folder) {
 InstallationList::InstallationList(const fs::path& folder) : folder_(folder) {
   std::error_code error;
   real_folder_ = fs::canonical(folder, error);
-  exists_ = !folder.empty() && fs::exists(folder / kName, error);
+  const fs::file_status status = fs::status(folder / kName, error);
+  if (!folder.empty() && !fs::status_known(status)) {  // a list that may be there
+    exists_ = true;
+    fault_ = error.message();
+    return;
+  }
+  exists_ = !folder.empty() && fs::exists(status);
   if (!exists_) {
     return;
   }
@@ -74,6 +82,25 @@ void InstallationList::check(const fs::path& file, const std::string& sha256) co
          "is not the file that was installed (sha256 {} in {}, {} now); install quench again, and "
          "keep plugins of your own in a folder of their own (--plugin-path)",
          listed->second.substr(0, 12), list, sha256.substr(0, 12));
+  }
+}
+
+void InstallationList::hold_kernels() const {
+  std::error_code none;
+  const fs::path kernels = fs::canonical(folder_ / "cuda/kernels.so", none);
+  if (folder_.empty() || none) {
+    return;
+  }
+  try {
+    const File file(kernels);
+    const std::string sha256 = sha256_of(file);
+    check(kernels, sha256);
+    if (!has(kernels)) {
+      fail(QUENCH_DATA_LOSS, "is no part of this installation ({} does not list it)", kName);
+    }
+    note_running_code("kernels for GPUs", file, sha256);
+  } catch (const Error& failure) {
+    fail(failure.code(), "{}: {}", kernels.string(), failure.what());
   }
 }
 

@@ -68,7 +68,12 @@ bool is_numeric(int32_t type) {
 std::string scalar_problem(const ParameterSchema& schema, const std::string& where,
                            const json& value) {
   if (!has_type(schema.type, value)) {
-    return fmt::format("{}: wanted {}, got {}", where, wanted(schema.type), shown(value));
+    const std::string text =
+        is_numeric(schema.type) && value.is_string() ? value.get<std::string>() : "";
+    const bool has_unit = text.find_first_of("0123456789") == 0 &&
+                          text.find_first_not_of("0123456789.") != std::string::npos;
+    return fmt::format("{}: wanted {}{}, got {}", where, wanted(schema.type),
+                       has_unit ? " without a unit" : "", shown(value));
   }
   if (is_numeric(schema.type)) {
     const double number = value.get<double>();

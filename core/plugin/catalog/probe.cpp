@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <csignal>
-#include <cstring>
 #include <exception>
 #include <iterator>
 #include <memory>
@@ -14,13 +12,18 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/io/passing_fault.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/plugin/catalog/catalog.hpp"
+#include "core/plugin/catalog/describe.hpp"
 #include "core/plugin/catalog/foreign_code.hpp"
+#include "core/plugin/catalog/worker_file.hpp"
 #include "core/plugin/catalog/worker_start.hpp"
 #include "core/plugin/library/links.hpp"
+#include "core/plugin/library/provided_torch.hpp"
 #include "core/plugin/process/control_socket.hpp"
+#include "core/plugin/process/output_tail.hpp"
 #include "core/plugin/process/worker_process.hpp"
 
 namespace quench {
@@ -32,7 +35,6 @@ using nlohmann::json;
 using Clock = std::chrono::steady_clock;
 
 void read_description(const json& in, const fs::path& library, ProbeResult& result) {
-  const json& module = in.at("module");
   std::vector<LinkedLibrary> links;
   if (const auto around = in.find("surroundings"); around != in.end()) {
     result.surroundings = *around;
@@ -44,17 +46,11 @@ void read_description(const json& in, const fs::path& library, ProbeResult& resu
       links.push_back({link.at("soname").get<std::string>(), link.at("path").get<std::string>(),
                        link.at("build_id").get<std::string>()});
     }
-    result.findings = in.value("findings", std::vector<std::string>());
   }
-  for (const json& item : in.at("items")) {
-    PluginDescription description = description_from_json(item);
-    description.library = library;
-    description.links = links;
-    description.instance = instance_from_json(item.at("instance"));
-    module.at("id").get_to(description.module_id);
-    module.at("version").get_to(description.module_version);
-    module.at("build").get_to(description.build);
-    result.items.push_back(std::move(description));
+  result.items = items_from_json(in);
+  for (PluginDescription& item : result.items) {
+    item.library = library;
+    item.links = links;
   }
 }
 
@@ -64,27 +60,15 @@ bool may_pass(const std::string& rejected) {
   static constexpr const char* kWords[] = {"annot allocate memory",
                                            "failed to map segment",
                                            "cannot open shared object file",
-                                           "Too many open files",
-                                           "Input/output error",
-                                           "No space left on device",
-                                           "Stale file handle",
-                                           "Resource temporarily unavailable",
+                                           "and brings none",  // a libtorch may be installed
                                            "bad_alloc",
                                            "MemoryError"};
   rlimit memory{};
   const bool is_limited = getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur != RLIM_INFINITY;
   // Where memory has a limit, its end looks like any fault: a crash in a constructor, say.
-  return is_limited || std::any_of(std::begin(kWords), std::end(kWords), [&](const char* word) {
-           return rejected.find(word) != std::string::npos;
-         });
-}
-
-// The last lines that a worker printed, on one.
-std::string in_words(std::string printed) {
-  constexpr size_t kShown = 300;
-  printed.erase(0, printed.size() - std::min(printed.size(), kShown));
-  std::replace(printed.begin(), printed.end(), '\n', ' ');
-  return printed.empty() ? "" : "; it printed: " + printed;
+  return is_limited || says_passing_fault(rejected) ||
+         std::any_of(std::begin(kWords), std::end(kWords),
+                     [&](const char* word) { return rejected.find(word) != std::string::npos; });
 }
 
 // The last line of several.
@@ -93,40 +77,25 @@ std::string last_line(const std::string& printed) {
   return printed.substr(line == std::string::npos ? 0 : line + 1);
 }
 
-// Why a worker gave no answer.
-std::string ending(const WorkerEnd& end, const std::string& phase) {
-  const std::string words = in_words(end.last_words);
-  if (end.signal != 0) {
-    const char* name = sigabbrev_np(end.signal);
-    return fmt::format(
-        "ended by {} {}{}",
-        name == nullptr ? fmt::format("signal {}", end.signal) : fmt::format("SIG{}", name), phase,
-        words);
+json sandbox_for(const fs::path& library, const fs::path& interpreter,
+                 const CatalogOptions& options) {
+  if (options.sandbox == Sandbox::kOff || !is_foreign(library, options.self)) {
+    return nullptr;
   }
-  return fmt::format("ended the process with exit code {} {}{}", end.exit_code, phase, words);
-}
-
-// A library may be loaded into this process later, and must find the same there.
-WorkerCommand command_for(const fs::path& interpreter, const ProbeOptions& options) {
-  return worker_command(options.self, interpreter, options.python,
-                        interpreter.empty() ? probe_environment() : foreign_environment());
-}
-
-json hello_for(const fs::path& library, const fs::path& interpreter, const ProbeOptions& options) {
-  json sandbox;
-  if (options.confined && is_foreign(library, options.self)) {
-    std::vector<fs::path> folders = loader_folders();
-    if (interpreter.empty()) {
-      for (const LinkedLibrary& link : bundled_libraries(library)) {
-        folders.push_back(link.path.parent_path());
-      }
+  std::vector<fs::path> folders = readable_loader_folders();
+  if (interpreter.empty()) {
+    for (const LinkedLibrary& link : bundled_libraries(library)) {
+      folders.push_back(link.path.parent_path());
     }
-    sandbox = worker_sandbox(library, interpreter, options.self, folders);
+    const std::vector<fs::path> provided = provided_folders(library);
+    folders.insert(folders.end(), provided.begin(), provided.end());
+  } else if (is_python_file(library)) {
+    folders.emplace_back("/");  // nothing of the file runs, and what it declares may lie anywhere
+  } else {
+    const std::vector<fs::path> files = read_worker_file(library).files;
+    folders.insert(folders.end(), files.begin(), files.end());
   }
-  json hello = worker_hello(library, std::move(sandbox));
-  hello["describe"] = true;
-  hello["create"] = options.create;
-  return hello;
+  return worker_sandbox(library, interpreter, options.self, folders);
 }
 
 // Why there is no worker to ask, which says nothing of the library.
@@ -142,12 +111,13 @@ std::unique_ptr<WorkerProcess> start(const WorkerCommand& command) {
   }
 }
 
-// Waits for the worker's answer, {"ready": what it is} or {"failed": why}.
+// Waits for the worker's answer, {"ready": what it is} or {"failed": why}. `phase`: what it did
+// last.
 ProbeResult listen(WorkerProcess& worker, const fs::path& library, const fs::path& interpreter,
-                   double seconds) {
+                   double seconds, std::string& phase) {
   const Clock::time_point deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                                         std::chrono::duration<double>(seconds));
-  std::string phase = "before it was loaded";
+  phase = "before it was loaded";
   while (true) {
     std::optional<Packet> packet;
     try {
@@ -159,10 +129,11 @@ ProbeResult listen(WorkerProcess& worker, const fs::path& library, const fs::pat
         throw;
       }
       worker.kill_now();
+      const std::string words = on_one_line(worker.end().last_words);
       ProbeResult out;
       out.timed_out = true;
-      out.rejected = fmt::format("did not answer within {} s (stopped {}){}", seconds, phase,
-                                 in_words(worker.end().last_words));
+      out.rejected = fmt::format("did not answer within {} s (stopped {}){}{}", seconds, phase,
+                                 words.empty() ? "" : "; its last words: ", words);
       return out;
     }
     if (!packet) {
@@ -170,8 +141,8 @@ ProbeResult listen(WorkerProcess& worker, const fs::path& library, const fs::pat
       // An interpreter's last line is the message of an error.
       const std::string said =
           interpreter.empty() || end.signal != 0 ? "" : last_line(end.last_words);
-      ProbeResult out =
-          result_of({{"rejected", said.empty() ? ending(end, phase) : said}}, library);
+      const std::string ending = fmt::format("its process, {}, {}", phase, end.text());
+      ProbeResult out = result_of({{"rejected", said.empty() ? ending : said}}, library);
       out.passing = out.passing || end.killed_from_outside;
       return out;
     }
@@ -186,23 +157,32 @@ ProbeResult listen(WorkerProcess& worker, const fs::path& library, const fs::pat
   }
 }
 
-ProbeResult probe(const fs::path& library, const ProbeOptions& options) {
+ProbeResult probe(const fs::path& library, const CatalogOptions& options) {
   ProbeResult result;
   try {
-    fs::path interpreter;
-    if (is_python_file(library)) {
-      interpreter = interpreter_of(library, options.python);
-      if (options.confined) {
-        require_confinable(interpreter, library, options.python);
+    const fs::path interpreter =
+        interpreter_for(library, options.python, options.sandbox == Sandbox::kStrict);
+    const json sandbox = sandbox_for(library, interpreter, options);
+    json hello = worker_hello(library, sandbox);
+    hello["describe"] = true;
+    std::string phase;
+    const auto ask = [&](bool instances) {
+      hello["instances"] = instances;
+      // A library may be loaded into this process later, and must find the same there.
+      const std::unique_ptr<WorkerProcess> worker = start(worker_command(
+          library, options.self, interpreter, options.python,
+          interpreter.empty() ? probe_environment() : foreign_environment(), sandbox));
+      try {
+        send_packet(worker->control(), json{{"hello", hello}}.dump());
+      } catch (const Error&) {  // it has ended, and what it said at last tells why
       }
+      return listen(*worker, library, interpreter, options.probe_seconds, phase);
+    };
+    result = ask(true);
+    if (!result.rejected.empty() && !result.passing && !result.timed_out &&
+        phase.ends_with(kCreating)) {
+      result = ask(false);  // what it is; that it cannot be made fails the cells that want it
     }
-    const json hello = hello_for(library, interpreter, options);
-    const std::unique_ptr<WorkerProcess> worker = start(command_for(interpreter, options));
-    try {
-      send_packet(worker->control(), json{{"hello", hello}}.dump());
-    } catch (const Error&) {  // it has ended, and what it said at last tells why
-    }
-    result = listen(*worker, library, interpreter, options.seconds);
     for (PluginDescription& item : result.items) {
       item.interpreter = interpreter;
     }
@@ -240,13 +220,8 @@ ProbeResult result_of(const json& in, const fs::path& library) {
   return result;
 }
 
-ProbeOptions probe_options(const CatalogOptions& options, bool create) {
-  return {options.self, options.probe_seconds, create, options.python,
-          options.sandbox == Sandbox::kStrict};
-}
-
 std::vector<ProbeResult> probe_libraries(const std::vector<fs::path>& libraries,
-                                         const ProbeOptions& options) {
+                                         const CatalogOptions& options) {
   constexpr size_t kAtOnce = 2;
   std::vector<ProbeResult> results(libraries.size());
   std::atomic<size_t> next = 0;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "core/plugin/catalog/description.hpp"
-#include "core/plugin/catalog/python_file.hpp"
 
 namespace quench {
 
@@ -23,26 +22,14 @@ struct ProbeResult {
   nlohmann::json surroundings;           // of a Python file, as the package says; else null
   std::vector<LinkedLibrary> watched;    // of a Python file: what else the answer depends on
   std::vector<PluginDescription> items;  // with library, module fields and links; sha256 not set
-  std::vector<std::string> findings;     // remarks for `plugins check`
 };
 
 // What an answer means: what describe_library or the Python package gives, or {"rejected": why}.
 ProbeResult result_of(const nlohmann::json& in, const std::filesystem::path& library);
 
-struct ProbeOptions {
-  std::filesystem::path self;  // the quench executable
-  double seconds = 10;         // time limit of one worker
-  bool create = false;         // also create and destroy every item with its default parameters,
-                               // but none of a Python file
-  PythonSetup python = {};
-  bool confined = true;  // strangers' code (core/plugin/sandbox)
-};
-
-ProbeOptions probe_options(const CatalogOptions& options, bool create = false);
-
 // Asks a worker about every library, two at a time; results in the order of `libraries`. A worker
 // that cannot be started rejects its library for now.
 std::vector<ProbeResult> probe_libraries(const std::vector<std::filesystem::path>& libraries,
-                                         const ProbeOptions& options);
+                                         const CatalogOptions& options);
 
 }  // namespace quench

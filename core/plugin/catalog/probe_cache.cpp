@@ -24,7 +24,7 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 6;
+  constexpr int kFormat = 7;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
                      kVersion);
 }
@@ -82,13 +82,7 @@ json entry_to_json(const ProbeEntry& entry, WrittenLinks& links) {
     out["timed_out"] = entry.timed_out;
     return out;
   }
-  const PluginDescription& first = entry.items.front();
-  out["module"] = {first.module_id, first.module_version, first.build};
-  out["items"] = json::array();
-  for (const PluginDescription& item : entry.items) {
-    out["items"].push_back(description_to_json(item));
-    out["items"].back()["instance"] = instance_to_json(item);
-  }
+  out.update(items_to_json(entry.items));
   return out;
 }
 
@@ -112,17 +106,12 @@ ProbeEntry entry_from_json(const json& in, const fs::path& library,
     in.at("timed_out").get_to(entry.timed_out);
     return entry;
   }
-  for (const json& item : in.at("items")) {
-    PluginDescription description = description_from_json(item);
-    description.library = library;
-    description.sha256 = entry.sha256;
-    description.interpreter = entry.interpreter;
-    description.links = links;
-    description.instance = instance_from_json(item.at("instance"));
-    in.at("module").at(0).get_to(description.module_id);
-    in.at("module").at(1).get_to(description.module_version);
-    in.at("module").at(2).get_to(description.build);
-    entry.items.push_back(std::move(description));
+  entry.items = items_from_json(in);
+  for (PluginDescription& item : entry.items) {
+    item.library = library;
+    item.sha256 = entry.sha256;
+    item.interpreter = entry.interpreter;
+    item.links = links;
   }
   if (entry.items.empty()) {
     fail(QUENCH_DATA_LOSS, "an entry without items");

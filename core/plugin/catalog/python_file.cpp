@@ -6,8 +6,9 @@
 #include <string_view>
 #include <system_error>
 
-#include "core/base/io/file.hpp"
 #include "core/error.hpp"
+#include "core/parse_text.hpp"
+#include "core/plugin/catalog/first_line.hpp"
 
 extern char** environ;
 
@@ -16,27 +17,6 @@ namespace quench {
 namespace fs = std::filesystem;
 
 namespace {
-
-constexpr uint64_t kLongestFirstLine = 4096;
-
-// The words behind "#!" of the first line; none where it begins otherwise.
-std::vector<std::string> first_line_words(const fs::path& path) {
-  const File file(path);
-  std::string head(std::min(file.size(), kLongestFirstLine), '\0');
-  head.resize(file.read_present(0, head.data(), head.size()));
-  std::vector<std::string> words;
-  if (!head.starts_with("#!")) {
-    return words;
-  }
-  const std::string line = head.substr(2, head.find('\n') - 2);
-  constexpr const char* kSpace = " \t\r";
-  for (size_t from = line.find_first_not_of(kSpace); from != std::string::npos;) {
-    const size_t end = line.find_first_of(kSpace, from);
-    words.push_back(line.substr(from, end - from));
-    from = line.find_first_not_of(kSpace, end);
-  }
-  return words;
-}
 
 fs::path require_program(const fs::path& program, const std::string& said_by) {
   if (!program.is_absolute() || !is_program(program)) {
@@ -141,13 +121,10 @@ bool is_program(const fs::path& path) {
 }
 
 fs::path find_program(const std::string& name, std::string_view path) {
-  while (!path.empty()) {
-    const size_t colon = path.find(':');
-    const fs::path folder(path.substr(0, colon));
+  for (const fs::path folder : split(path, ':')) {
     if (folder.is_absolute() && is_program(folder / name)) {
       return folder / name;
     }
-    path = colon == std::string_view::npos ? "" : path.substr(colon + 1);
   }
   return {};
 }

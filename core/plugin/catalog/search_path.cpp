@@ -4,10 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 #include <system_error>
 
+#include "core/parse_text.hpp"
 #include "core/plugin/catalog/python_file.hpp"
+#include "core/plugin/catalog/worker_file.hpp"
 
 namespace quench {
 
@@ -22,24 +25,14 @@ constexpr const char* kKindFolders[] = {
     "metric",    "corpora",    "corpus",     "tokenizers", "tokenizer", "optimizers",
     "optimizer", "transforms", "transform",  "formats",    "format"};
 
-void append_list(std::vector<fs::path>& folders, std::string_view list) {
-  while (!list.empty()) {
-    const size_t colon = list.find(':');
-    if (const std::string_view entry = list.substr(0, colon); !entry.empty()) {
-      folders.emplace_back(entry);
-    }
-    list = colon == std::string_view::npos ? "" : list.substr(colon + 1);
-  }
-}
-
 // A Python file whose name begins with "_" is there for others to import, as __init__.py is.
 bool is_plugin_file(const fs::path& path) {
   const std::string name = path.filename().string();
-  return path.extension() == ".so" ||
+  return path.extension() == ".so" || is_worker_file(path) ||
          (is_python_file(path) && !name.starts_with('_') && !name.starts_with('.'));
 }
 
-void append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
+std::error_code append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> here;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
@@ -50,6 +43,7 @@ void append_libraries(std::vector<fs::path>& found, const fs::path& folder) {
   }
   std::sort(here.begin(), here.end());
   found.insert(found.end(), here.begin(), here.end());
+  return error;
 }
 
 }  // namespace
@@ -75,10 +69,16 @@ std::vector<fs::path> default_search_path(const std::vector<fs::path>& command_l
                                           const fs::path& executable,
                                           const PluginEnvironment& environment) {
   std::vector<fs::path> folders;
+  folders.reserve(command_line.size());
   for (const fs::path& folder : command_line) {
     folders.push_back(fs::absolute(folder).lexically_normal());
   }
-  append_list(folders, environment.plugin_path.value_or(""));
+  const std::string set = environment.plugin_path.value_or("");
+  for (const std::string_view folder : split(set, ':')) {
+    if (!folder.empty()) {
+      folders.emplace_back(folder);
+    }
+  }
   if (const fs::path user = user_plugins(environment); !user.empty()) {
     folders.push_back(user);
   }
@@ -116,13 +116,54 @@ std::string folder_fault(const fs::path& folder, const Trusted& trusted) {
                                                   : fault + "; plugins are not loaded from there";
 }
 
-std::vector<fs::path> libraries_in(const fs::path& folder) {
+std::vector<fs::path> libraries_in(const fs::path& folder, const RefusePath& refuse) {
   std::vector<fs::path> found;
-  append_libraries(found, folder);
+  const auto look_into = [&](const fs::path& each) {
+    const std::error_code error = append_libraries(found, each);
+    if (refuse && error && error != std::errc::no_such_file_or_directory &&
+        error != std::errc::not_a_directory) {
+      refuse(each, error.message());
+    }
+  };
+  look_into(folder);
   for (const char* kind : kKindFolders) {
-    append_libraries(found, folder / kind);
+    look_into(folder / kind);
   }
   return found;
+}
+
+std::vector<fs::path> find_libraries(const std::vector<fs::path>& search_path,
+                                     const Trusted& trusted, const RefusePath& refuse) {
+  const auto accept = [&](const fs::path& folder) {
+    const std::string fault = folder_fault(folder, trusted);
+    if (!fault.empty()) {
+      refuse(folder, fault);
+    }
+    return fault.empty();
+  };
+  std::vector<fs::path> out;
+  std::set<fs::path> seen;
+  for (const fs::path& folder : search_path) {
+    std::set<fs::path> refused_folders;
+    for (const fs::path& found :
+         accept(folder) ? libraries_in(folder, refuse) : std::vector<fs::path>()) {
+      std::error_code error;
+      const fs::path library = fs::canonical(found, error);
+      const fs::path holder = library.parent_path();
+      if (error) {
+        refuse(found, error.message());
+      } else if (refused_folders.contains(holder) || !seen.insert(library).second) {
+        continue;
+      } else if (holder != folder && !accept(holder)) {
+        refused_folders.insert(holder);
+      } else if (const std::string fault = distrust_of_file(library, trusted); !fault.empty()) {
+        refuse(library, fault);
+      } else {
+        out.push_back(library);
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace quench

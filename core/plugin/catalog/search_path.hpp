@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,8 +40,19 @@ Trusted trusted_with_plugins(const std::filesystem::path& executable);
 // others may write to it or replace it. A missing folder is not a fault.
 std::string folder_fault(const std::filesystem::path& folder, const Trusted& trusted);
 
+// Gets a library or folder that plugins may not, or cannot, be loaded from.
+using RefusePath = std::function<void(const std::filesystem::path& path, const std::string& why)>;
+
 // The libraries in a folder of the search path: *.so, and *.py that do not begin with "_" or ".",
-// in it and in its subfolders named after kinds, sorted by name.
-std::vector<std::filesystem::path> libraries_in(const std::filesystem::path& folder);
+// in it and in its subfolders named after kinds, sorted by name. A folder that is there and cannot
+// be listed goes to `refuse`.
+std::vector<std::filesystem::path> libraries_in(const std::filesystem::path& folder,
+                                                const RefusePath& refuse = {});
+
+// The libraries on a search path that may be loaded at all: canonical, in order of precedence, none
+// twice. Why another one, or a folder, may not be loaded from goes to `refuse`.
+std::vector<std::filesystem::path> find_libraries(
+    const std::vector<std::filesystem::path>& search_path, const Trusted& trusted,
+    const RefusePath& refuse);
 
 }  // namespace quench

@@ -138,8 +138,7 @@ void write_shipped_descriptions(const fs::path& folder) {
   for (const fs::path& found : libraries_in(folder)) {
     try {
       const fs::path library = fs::canonical(found);
-      json said = describe_library(library, false, [](const std::string&) {});
-      said.erase("findings");
+      json said = describe_library(library, [](const std::string&) {});
       said["links"] = write_links(said.at("links"), bundled_libraries(library));
       libraries[read_elf(library).build_id] = std::move(said);
     } catch (const std::exception& failure) {

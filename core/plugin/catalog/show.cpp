@@ -167,6 +167,36 @@ json rejected_json(const Catalog& catalog) {
   return out;
 }
 
+// What would mend a rejected file, as a line's end, or "".
+std::string remedy_of(const std::string& reason) {
+  static constexpr std::pair<const char*, const char*> kRemedies[] = {
+      {"cannot open shared object file",
+       "install that library, or put its folder into LD_LIBRARY_PATH"},
+      {"undefined symbol",
+       "build it against the libraries of this machine, or link it to the one that has the symbol"},
+      {"did not answer within",
+       "see with `quench plugins check` in which phase it waits; --debug-worker ID stops there"},
+      {"was ended by signal",
+       "`quench plugins check` says in which phase; start there with a debugger"},
+      {"exited with code", "a plugin never ends the process: return an error from init instead"},
+      {"has no symbol",
+       "build it with quench_add_plugin, or move a library that is none elsewhere"},
+      {"No module named",
+       "install the module for the interpreter that its first line names, or "
+       "QUENCH_PYTHON"}};
+  for (const auto& [word, remedy] : kRemedies) {
+    if (reason.find(word) != std::string::npos) {
+      return fmt::format("  to mend it: {}\n", remedy);
+    }
+  }
+  return "";
+}
+
+std::string rejected_lines(const Catalog::Rejected& rejected) {
+  return fmt::format("{} is rejected: {}\n{}", rejected.library.string(), rejected.reason,
+                     remedy_of(rejected.reason));
+}
+
 // Text for a cell of a Markdown table.
 std::string cell(const std::string& text) {
   std::string out;
@@ -273,13 +303,19 @@ std::string plugin_why(const Catalog& catalog, const std::string& id) {
   const std::string stem = id.substr(id.find('/') == std::string::npos ? 0 : id.find('/') + 1);
   for (const Catalog::Rejected& rejected : catalog.rejected()) {
     if (rejected.library.stem() == stem) {
-      text += fmt::format("{} is rejected: {}\n", rejected.library.string(), rejected.reason);
+      text += rejected_lines(rejected);
     }
   }
   if (text.empty()) {
-    text = fmt::format("no library on the search path offers {} or has its name\n", printable(id));
+    std::vector<std::string> ids;
+    for (const PluginDescription& item : catalog.items()) {
+      ids.push_back(item.id);
+    }
+    const std::string near = nearest(stem, ids);
+    text = fmt::format("no library on the search path offers {} or has its name{}\n", printable(id),
+                       near.empty() ? "" : "; did you mean " + near + "?");
     for (const Catalog::Rejected& rejected : catalog.rejected()) {
-      text += fmt::format("{} is rejected: {}\n", rejected.library.string(), rejected.reason);
+      text += rejected_lines(rejected);
     }
     for (const auto& folder : catalog.options().search_path) {
       text += fmt::format("looked in {}\n", folder.string());

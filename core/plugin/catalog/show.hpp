@@ -1,7 +1,6 @@
 // Formats texts about plugins for the command line and the documentation.
 #pragma once
 
-#include <filesystem>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -30,13 +29,5 @@ std::string plugin_why(const Catalog& catalog, const std::string& id);
 
 // docs/plugins.md: one section per kind, one subsection per plugin.
 std::string plugins_markdown(const Catalog& catalog);
-
-// `plugins check FILE.so`: what the host finds in one library by looking at it.
-struct PluginCheck {
-  std::string text;  // one finding per line
-  bool passed = false;
-  std::vector<PluginDescription> items;  // none where the library is of no use
-};
-PluginCheck plugin_check(const Catalog& catalog, const std::filesystem::path& library);
 
 }  // namespace quench

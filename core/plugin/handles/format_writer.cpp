@@ -116,7 +116,8 @@ FormatWriter::FormatWriter(FormatHandle format) : format_(std::move(format)) {
                                                             uint64_t{format_.parameters().size()}));
 }
 
-void FormatWriter::store(const quench_coded_linear& linear, std::span<float> weight) {
+template <auto Store, typename Linear>
+void FormatWriter::store_with(const Linear& linear, std::span<float> weight) {
   Sink sink{*this,
             nullptr,
             {"tensors of one linear",
@@ -124,8 +125,7 @@ void FormatWriter::store(const quench_coded_linear& linear, std::span<float> wei
   const quench_format_sink table = sink.table();
   quench_stored_linear stored{};
   stored.struct_size = sizeof stored;
-  writer_->call_at<&quench_format_table::store>({linear.name}, &linear, &table, weight.data(),
-                                                &stored);
+  writer_->call_at<Store>({linear.name}, &linear, &table, weight.data(), &stored);
   sink.room.require_enough(format_.label());
   if (sink.added.empty()) {
     fail(QUENCH_INTERNAL, "{}: {}: is stored without a tensor", format_.label(), linear.name);
@@ -141,6 +141,18 @@ void FormatWriter::store(const quench_coded_linear& linear, std::span<float> wei
   scales_ += stored.scales;
   rounded_ += stored.rounded_scales;
   largest_change_ = std::max(largest_change_, stored.largest_change);
+}
+
+void FormatWriter::store(const quench_coded_linear& linear, std::span<float> weight) {
+  store_with<&quench_format_table::store>(linear, weight);
+}
+
+void FormatWriter::store(const quench_codebook_linear& linear, std::span<float> weight) {
+  if (!writer_->has<&quench_format_table::store_codebook>()) {
+    fail(QUENCH_UNSUPPORTED, "{}: {}: a table of values; the format holds integer grids",
+         format_.label(), linear.name);
+  }
+  store_with<&quench_format_table::store_codebook>(linear, weight);
 }
 
 FormatFinish FormatWriter::finish(const std::vector<std::string>& linears,

@@ -43,6 +43,8 @@ class FormatWriter {
   // Adds the tensors of one linear. `weight` [out, in] is what its codes stand for, and becomes
   // what reading the tensors gives.
   void store(const quench_coded_linear& linear, std::span<float> weight);
+  // The same for a codebook. Throws Error(UNSUPPORTED) for a format that holds none.
+  void store(const quench_codebook_linear& linear, std::span<float> weight);
   // Names of the modules that were stored, each with the checksum of the float32 weight that
   // reading it is to give.
   const std::map<std::string, uint64_t>& linears() const { return linears_; }
@@ -57,6 +59,8 @@ class FormatWriter {
 
  private:
   struct Sink;
+  template <auto Store, typename Linear>
+  void store_with(const Linear& linear, std::span<float> weight);
   using Writer = PluginObject<&quench_format_table::end>;
 
   FormatHandle format_;

@@ -10,7 +10,9 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
+#include "core/parse_text.hpp"
 
 namespace quench {
 
@@ -42,7 +44,7 @@ class Reader {
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
       const int error = errno;
       close_file();
-      fail(QUENCH_NOT_FOUND, "cannot be opened: {}", std::strerror(error));
+      fail(status_of_fault(error, QUENCH_NOT_FOUND), "cannot be opened: {}", std::strerror(error));
     }
     if (!S_ISREG(status.st_mode)) {
       close_file();
@@ -163,22 +165,20 @@ std::optional<uint64_t> file_offset(const std::vector<Elf64_Phdr>& segments, uin
   return std::nullopt;
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> parts;
-  for (size_t from = 0; from <= list.size();) {
-    const size_t end = std::min(list.find(':', from), list.size());
-    if (end > from) {
-      parts.push_back(list.substr(from, end - from));
+std::vector<std::string> folders_of(const std::string& list) {
+  std::vector<std::string> folders;
+  for (const std::string_view part : split(list, ':')) {
+    if (!part.empty()) {
+      folders.emplace_back(part);
     }
-    from = end + 1;
   }
-  return parts;
+  return folders;
 }
 
-// The build id from a note segment: name "GNU", type NT_GNU_BUILD_ID.
-std::string build_id(const Reader& file, const Elf64_Phdr& segment) {
+// The build id (name "GNU", type NT_GNU_BUILD_ID) and the SDK's note (name "quench", type 1).
+void read_notes(const Reader& file, const Elf64_Phdr& segment, ElfFile& out) {
   if (segment.p_filesz > kMaxNote || !file.holds(segment.p_offset, segment.p_filesz)) {
-    return "";
+    return;
   }
   const uint64_t end = segment.p_offset + segment.p_filesz;
   for (uint64_t at = segment.p_offset; at + sizeof(Elf64_Nhdr) <= end;) {
@@ -187,18 +187,21 @@ std::string build_id(const Reader& file, const Elf64_Phdr& segment) {
     const uint64_t content = name + (uint64_t{note.n_namesz} + 3) / 4 * 4;
     at = content + (uint64_t{note.n_descsz} + 3) / 4 * 4;
     if (at > end) {
-      return "";
+      return;
     }
-    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz <= 64 &&
-        std::memcmp(file.array<char>(name, 4).data(), "GNU", 4) == 0) {
-      std::string hex;
+    const auto is_called = [&](std::string_view word) {
+      return note.n_namesz == word.size() + 1 && note.n_descsz <= 64 &&
+             std::memcmp(file.array<char>(name, word.size()).data(), word.data(), word.size()) == 0;
+    };
+    if (note.n_type == NT_GNU_BUILD_ID && out.build_id.empty() && is_called("GNU")) {
       for (const unsigned char byte : file.array<unsigned char>(content, note.n_descsz)) {
-        hex += fmt::format("{:02x}", byte);
+        out.build_id += fmt::format("{:02x}", byte);
       }
-      return hex;
+    } else if (note.n_type == 1 && out.torch.empty() && is_called("quench")) {
+      const auto said = file.array<char>(content, note.n_descsz);
+      out.torch = printable({said.data(), strnlen(said.data(), said.size())});
     }
   }
-  return "";
 }
 
 void read_dynamic(const Reader& file, const std::vector<Elf64_Phdr>& segments,
@@ -231,10 +234,10 @@ void read_dynamic(const Reader& file, const std::vector<Elf64_Phdr>& segments,
         out.needed.push_back(name(entry));
         break;
       case DT_RUNPATH:
-        out.runpath = split(name(entry));
+        out.runpath = folders_of(name(entry));
         break;
       case DT_RPATH:
-        out.rpath = split(name(entry));
+        out.rpath = folders_of(name(entry));
         break;
       case DT_TEXTREL:
         out.text_relocations = true;
@@ -293,8 +296,8 @@ ElfFile read_elf(const std::filesystem::path& path) {
     if (segment.p_type == PT_DYNAMIC && !dynamic) {
       dynamic = true;
       read_dynamic(file, segments, segment, out);
-    } else if (segment.p_type == PT_NOTE && out.build_id.empty()) {
-      out.build_id = build_id(file, segment);
+    } else if (segment.p_type == PT_NOTE) {
+      read_notes(file, segment, out);
     }
   }
   if (!dynamic) {

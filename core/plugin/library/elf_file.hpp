@@ -21,6 +21,7 @@ struct ElfFile {
   std::vector<std::string> runpath;  // entries of DT_RUNPATH; $ORIGIN not yet replaced
   std::vector<std::string> rpath;    // entries of DT_RPATH
   std::string build_id;              // hex or ""
+  std::string torch;                 // libtorch that a plugin was built against: "2.11", or ""
   bool text_relocations = false;
   bool bind_now = false;
 };

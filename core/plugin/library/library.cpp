@@ -9,9 +9,11 @@
 #include <memory>
 #include <mutex>
 #include <system_error>
+#include <vector>
 
 #include "core/error.hpp"
 #include "core/plugin/calls/floating_state.hpp"
+#include "core/plugin/library/provided_torch.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/plugin/services/instruction_set.hpp"
 
@@ -69,9 +71,14 @@ const quench_module* open_library(const fs::path& path) {
     fail(QUENCH_FAILED_PRECONDITION,
          "is the program itself");  // dlopen(NULL) would find the program's symbols
   }
-  const LoadedObject loaded = load_object(path);
-  if (loaded.object == nullptr) {
-    fail(QUENCH_FAILED_PRECONDITION, "cannot be loaded: {}", loaded.fault);
+  std::vector<fs::path> files = provided_torch(path);
+  files.push_back(path);
+  LoadedObject loaded;
+  for (const fs::path& file : files) {
+    loaded = load_object(file);
+    if (loaded.object == nullptr) {
+      fail(QUENCH_FAILED_PRECONDITION, "cannot be loaded: {}", loaded.fault);
+    }
   }
   const quench_module* module = entry_of(*loaded.object, path)();
   if (module == nullptr) {

@@ -23,8 +23,8 @@ LoadedObject load_object(const std::filesystem::path& path);
 
 // Loads a plugin's library and calls its entry; returns the same module for the same path. `path`:
 // canonical. Throws Error(FAILED_PRECONDITION) without the path in its message: the linker's
-// message, no entry symbol, another library's entry, the program itself. Does not examine the
-// module.
+// message, no entry symbol, another library's entry, the program itself; UNAVAILABLE where it
+// lacked memory or descriptors. Does not examine the module.
 const quench_module* open_library(const std::filesystem::path& path);
 
 // Call before the first library that may bring an OpenMP runtime, MKL or its own kernels. They get

@@ -2,10 +2,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
+#include <string_view>
 
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
+#include "core/parse_text.hpp"
 #include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/table_slots.hpp"
 
 namespace quench {
 
@@ -46,13 +51,8 @@ void check_size(uint32_t size, size_t wanted, const std::string& what) {
 }
 
 std::vector<std::string> split_choices(const std::string& list) {
-  std::vector<std::string> choices;
-  for (size_t from = 0; from <= list.size();) {
-    const size_t end = std::min(list.find('|', from), list.size());
-    choices.push_back(list.substr(from, end - from));
-    from = end + 1;
-  }
-  return choices;
+  const std::vector<std::string_view> choices = split(list, '|');
+  return {choices.begin(), choices.end()};
 }
 
 ParameterSchema read_parameter(const quench_parameter& in, const std::string& what) {
@@ -120,7 +120,8 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
       fail(QUENCH_FAILED_PRECONDITION, "{}", failure.what());
     }
   }
-  if (in->struct_size >= sizeof(quench_item) && in->model_types != nullptr) {
+  if (in->struct_size >= offsetof(quench_item, model_types) + sizeof in->model_types &&
+      in->model_types != nullptr) {
     out.model_types =
         split_choices(copy_text(in->model_types, kMaxText, named + ": its model_types"));
   }
@@ -132,18 +133,37 @@ PluginDescription read_item(const quench_item* in, uint32_t index) {
 
 void check_version(const quench_module& module) {
   // The versions come first, so that they can be read in a module of any other version.
-  check_size(module.struct_size, offsetof(quench_module, min_host_minor), "quench_module");
-  if (module.abi_major != QUENCH_ABI_MAJOR || module.abi_minor != QUENCH_ABI_MINOR) {
+  check_size(module.struct_size, offsetof(quench_module, id), "quench_module");
+  if (module.abi_major != QUENCH_ABI_MAJOR) {
     fail(QUENCH_FAILED_PRECONDITION,
          "built for plugin ABI {}.{}, this quench has {}.{}: build it against this version's SDK",
          module.abi_major, module.abi_minor, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR);
   }
-  check_size(module.struct_size, sizeof(quench_module), "quench_module");
+  if (module.min_host_minor > module.abi_minor) {
+    fail(QUENCH_FAILED_PRECONDITION, "built for plugin ABI {0}.{1}, and needs at least {0}.{2}",
+         module.abi_major, module.abi_minor, module.min_host_minor);
+  }
   if (module.min_host_minor > QUENCH_ABI_MINOR) {
-    fail(QUENCH_FAILED_PRECONDITION, "needs a host of plugin ABI {}.{}, this quench has {}.{}",
+    fail(QUENCH_FAILED_PRECONDITION,
+         "needs a host of plugin ABI {}.{}, this quench has {}.{}: take a later quench",
          module.abi_major, module.min_host_minor, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR);
   }
+  check_size(module.struct_size, offsetof(quench_module, items) + sizeof module.items,
+             "quench_module");  // its end in 1.0
 }
+
+// A table that is shorter than the host's, with NULL for what it has not.
+std::vector<char> widened(const void* table, uint32_t bytes, uint32_t wanted) {
+  std::vector<char> out(wanted);
+  std::memcpy(out.data(), table, bytes / sizeof(void*) * sizeof(void*));  // no half function
+  std::memcpy(out.data(), &wanted, sizeof wanted);
+  return out;
+}
+
+struct WholeItem {
+  quench_item item;
+  std::vector<char> table;
+};
 
 }  // namespace
 
@@ -167,6 +187,28 @@ std::vector<PluginDescription> read_module(const quench_module& module) {
     items.back().build = build;
   }
   return items;
+}
+
+const quench_item& item_of(const quench_module& module, uint32_t index) {
+  const quench_item& item = *module.items[index];
+  uint32_t bytes = 0;
+  std::memcpy(&bytes, item.table, sizeof bytes);
+  const auto known = std::ranges::find(kTableSlots, std::string_view(item.kind), &TableSlots::kind);
+  const size_t wanted = known == std::end(kTableSlots) ? 0 : known->size;
+  if (bytes >= wanted) {
+    return item;
+  }
+  // Never destroyed, as the module.
+  static auto* whole = new std::map<const quench_item*, WholeItem>;
+  static std::mutex mutex;
+  const std::lock_guard lock(mutex);
+  WholeItem& made = (*whole)[&item];
+  if (made.table.empty()) {
+    made.table = widened(item.table, bytes, static_cast<uint32_t>(wanted));
+    std::memcpy(&made.item, &item, std::min<size_t>(item.struct_size, sizeof made.item));
+    made.item.table = made.table.data();
+  }
+  return made.item;
 }
 
 }  // namespace quench

@@ -13,4 +13,9 @@ namespace quench {
 // whether the content makes sense. Throws Error(FAILED_PRECONDITION).
 std::vector<PluginDescription> read_module(const quench_module& module);
 
+// Item `index` of a module that was read, with a table as long as this host's: of a plugin that was
+// written for an earlier minor, the functions that came later are NULL. Lives as long as the
+// process.
+const quench_item& item_of(const quench_module& module, uint32_t index);
+
 }  // namespace quench

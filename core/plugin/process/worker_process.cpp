@@ -226,13 +226,14 @@ std::optional<uint64_t> WorkerProcess::memory() const {
   }
   // Its number is its own until it has been waited for, which takes the lock.
   std::ifstream totals(fmt::format("/proc/{}/smaps_rollup", id_));
+  std::optional<uint64_t> out;
   for (std::string word; totals >> word;) {
     uint64_t kibibytes = 0;
-    if (word == "Pss:" && totals >> kibibytes) {
-      return kibibytes << 10;
+    if ((word == "Pss:" || word == "SwapPss:") && totals >> kibibytes) {
+      out = out.value_or(0) + (kibibytes << 10);
     }
   }
-  return std::nullopt;
+  return out;
 }
 
 std::string WorkerProcess::last_words() const {

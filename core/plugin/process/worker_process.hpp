@@ -67,8 +67,9 @@ class WorkerProcess {
   WorkerEnd end();
   // Kills it; end() then says so. Does nothing to one that has ended. [thread-safe]
   void kill_now();
-  // Bytes of memory that it holds, a share of what it shares with others; nothing where the system
-  // does not say, or it has ended. Takes the kernel milliseconds per GiB. [thread-safe]
+  // Bytes of memory that it holds, in swap too, a share of what it shares with others; nothing
+  // where the system does not say, or it has ended. Takes the kernel milliseconds per GiB.
+  // [thread-safe]
   std::optional<uint64_t> memory() const;
   // The last lines that it has printed so far. [thread-safe]
   std::string last_words() const;

@@ -23,8 +23,8 @@ std::vector<std::filesystem::path> paths_of(const char* const* list) {
 extern "C" __attribute__((visibility("default"))) int quench_confine_interpreter(
     const char* const* readable, const char* const* writable, char* text, size_t bytes) noexcept {
   try {
-    const quench::SandboxRequest request = {quench::SandboxProfile::kPython, paths_of(readable),
-                                            paths_of(writable)};
+    const quench::SandboxRequest request = {
+        quench::SandboxProfile::kPython, paths_of(readable), paths_of(writable), {}};
     std::snprintf(text, bytes, "%s", quench::enter_sandbox(request).c_str());
     return 0;
   } catch (const std::exception& failure) {

@@ -35,6 +35,7 @@ struct __attribute__((packed)) PathBeneath {
 constexpr unsigned kVersion = 1;  // flag of landlock_create_ruleset
 constexpr int kRulePathBeneath = 1;
 
+constexpr uint64_t kExecute = 1 << 0;
 constexpr uint64_t kWriteFile = 1 << 1;
 constexpr uint64_t kReadFile = 1 << 2;
 constexpr uint64_t kReadDir = 1 << 3;
@@ -51,13 +52,15 @@ constexpr uint64_t kIoctlDevice = 1 << 15;        // ABI 5
 constexpr uint64_t kTcp = 3;                      // ABI 4: bind, connect
 constexpr uint64_t kScopes = 3;                   // ABI 6: abstract sockets, signals
 
-// Executing is allowed nowhere: loading a library is reading, and nothing is to be started.
+// Executing is allowed for programs alone that the process is to become: loading a library is
+// reading.
 constexpr uint64_t kToRead = kReadFile | kReadDir;
 constexpr uint64_t kToWrite = kToRead | kWriteFile | kRemoveDir | kRemoveFile | kMakeDir |
                               kMakeReg | kMakeFifo | kMakeSym | kRefer | kTruncate;
 constexpr uint64_t kDevice = kReadFile | kWriteFile | kTruncate | kIoctlDevice;
+constexpr uint64_t kToStart = kReadFile | kExecute;
 // What a rule on something that is no folder may speak of.
-constexpr uint64_t kOfFiles = kReadFile | kWriteFile | kTruncate | kIoctlDevice;
+constexpr uint64_t kOfFiles = kExecute | kReadFile | kWriteFile | kTruncate | kIoctlDevice;
 
 uint64_t known_access(int abi) {
   return kUpToMakeSym | (abi >= 2 ? kRefer : 0) | (abi >= 3 ? kTruncate : 0) |
@@ -156,6 +159,12 @@ void restrict_files(const SandboxRequest& request, int abi) {
   }
   allow_all(rules, request.readable, kToRead);
   allow_all(rules, request.writable, kToWrite);
+  if (!request.executable.empty()) {
+    for (const std::string& loader : program_loaders()) {
+      rules.allow(loader, kToStart);
+    }
+    allow_all(rules, request.executable, kToStart);
+  }
   rules.enforce();
 }
 

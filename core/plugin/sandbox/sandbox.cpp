@@ -1,7 +1,9 @@
 #include "core/plugin/sandbox/sandbox.hpp"
 
 #include <sys/prctl.h>
+#include <sys/resource.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <iterator>
 #include <system_error>
@@ -25,22 +27,37 @@ void check_single_thread() {
   }
 }
 
+// A file without an end would take the disk from all others before the host looks at it again.
+void limit_files() {
+  rlimit size{};
+  if (getrlimit(RLIMIT_FSIZE, &size) == 0 && size.rlim_max > kLargestFileBytes) {
+    size.rlim_cur = std::min<rlim_t>(size.rlim_cur, kLargestFileBytes);
+    size.rlim_max = kLargestFileBytes;
+    setrlimit(RLIMIT_FSIZE, &size);
+  }
+}
+
 }  // namespace
 
-SandboxAbilities sandbox_abilities() {
+SandboxAbilities sandbox_abilities(int most_landlock) {
   SandboxAbilities out;
-  out.landlock_abi = landlock_abi();
+  out.landlock_abi = std::min(landlock_abi(), most_landlock);
   out.seccomp = has_syscall_filters();
   out.no_network = out.seccomp;
   out.scoped = out.landlock_abi >= kLandlockWithScopes;
+  // Where there are both, the filter refuses what an old Landlock does not know.
+  const char* missing = out.landlock_abi > 0 ? (out.seccomp ? "" : "connections, other processes")
+                        : out.seccomp        ? "files, /proc of others"
+                                             : "files, connections, other processes";
+  out.is_whole = *missing == '\0';
   out.text = fmt::format(
-      "{}, {}seccomp",
+      "{}, {}seccomp{}{}",
       out.landlock_abi > 0 ? fmt::format("landlock {}", out.landlock_abi) : "no landlock",
-      out.seccomp ? "" : "no ");
+      out.seccomp ? "" : "no ", out.is_whole ? "" : "; not enforced: ", missing);
   return out;
 }
 
-std::string enter_sandbox(const SandboxRequest& request) {
+std::string enter_sandbox(const SandboxRequest& request, const SandboxAbilities& abilities) {
   check_single_thread();
   // No program that this process could start would have more rights than it; the kernel asks for
   // this before it lets a user confine himself.
@@ -48,12 +65,12 @@ std::string enter_sandbox(const SandboxRequest& request) {
     fail(QUENCH_FAILED_PRECONDITION, "sandbox: the process cannot give up new privileges: {}",
          std::generic_category().message(errno));
   }
-  const SandboxAbilities abilities = sandbox_abilities();
+  limit_files();
   if (abilities.landlock_abi > 0) {
     restrict_files(request, abilities.landlock_abi);
   }
   if (abilities.seccomp) {
-    filter_syscalls(abilities.landlock_abi);
+    filter_syscalls(abilities.landlock_abi, !request.executable.empty());
   }
   return abilities.text;
 }

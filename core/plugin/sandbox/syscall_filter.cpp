@@ -1,9 +1,11 @@
 #include "core/plugin/sandbox/syscall_filter.hpp"
 
+#include <linux/falloc.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -88,6 +90,16 @@ constexpr int kRefused[] = {
     SCMP_SYS(tkill),
     SCMP_SYS(setpgid),
     SCMP_SYS(setsid),
+    // Their share of the processors and disks, and its own, which would be at their cost.
+    SCMP_SYS(setpriority),
+    SCMP_SYS(sched_setscheduler),
+    SCMP_SYS(sched_setparam),
+    SCMP_SYS(sched_setattr),
+    SCMP_SYS(ioprio_set),
+    // What others do with files, which Landlock lets be watched.
+    SCMP_SYS(inotify_init),
+    SCMP_SYS(inotify_init1),
+    SCMP_SYS(fanotify_init),
     SCMP_SYS(shmget),
     SCMP_SYS(shmat),
     SCMP_SYS(semget),
@@ -164,11 +176,14 @@ constexpr int kRefused[] = {
 
 // The same number on every processor since Linux 5.0; headers of 6.6 and newer have the name.
 constexpr int kFchmodat2 = 452;
+// Memory that the host would not see when it counts.
+constexpr int kMemfdSecret = 447;
 
-void add_processes(Filter& filter) {
-  for (const int call : {SCMP_SYS(execve), SCMP_SYS(execveat)}) {
-    filter.refuse_call(call, EACCES);
+void add_processes(Filter& filter, bool becomes_program) {
+  if (!becomes_program) {
+    filter.refuse_call(SCMP_SYS(execve), EACCES);
   }
+  filter.refuse_call(SCMP_SYS(execveat), EACCES);
   // Its flags are behind a pointer. Without it the C library makes its threads by clone.
   filter.refuse_call(SCMP_SYS(clone3), ENOSYS);
   filter.refuse_call(SCMP_SYS(clone), EPERM, has(0, CLONE_THREAD, 0));
@@ -183,6 +198,11 @@ void add_own_process_only(Filter& filter) {
     filter.refuse_call(call, EPERM, is_not(0, own));
   }
   filter.refuse_call(SCMP_SYS(prlimit64), EPERM, is_not(0, 0));
+  // Root could lift the limit of its files.
+  filter.refuse_call(SCMP_SYS(prlimit64), EPERM, has(1, UINT32_MAX, RLIMIT_FSIZE), is_not(2, 0));
+  filter.refuse_call(SCMP_SYS(setrlimit), EPERM, has(0, UINT32_MAX, RLIMIT_FSIZE));
+  // A thread by its number may be anybody's; 0 is the one that calls.
+  filter.refuse_call(SCMP_SYS(sched_setaffinity), EPERM, is_not(0, 0));
   // It may not untie itself from the host, whose end is to be its own, nor hide its memory from it.
   for (const unsigned option : {PR_SET_PDEATHSIG, PR_SET_DUMPABLE}) {
     filter.refuse_call(SCMP_SYS(prctl), EPERM, has(0, UINT32_MAX, option));
@@ -210,13 +230,21 @@ bool has_syscall_filters() {
   return ::syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
 }
 
-void filter_syscalls(int landlock_abi) {
+void filter_syscalls(int landlock_abi, bool becomes_program) {
   Filter filter;
-  add_processes(filter);
+  add_processes(filter, becomes_program);
   for (const int call : kRefused) {
     filter.refuse_call(call, EPERM);
   }
   filter.refuse_call(kFchmodat2, EPERM);
+  filter.refuse_call(kMemfdSecret, EPERM);
+  // What is written into such a file and not mapped is in no total of the process. As on a kernel
+  // without the call, so that libraries take another way.
+  filter.refuse_call(SCMP_SYS(memfd_create), ENOSYS);
+  // Room that nothing was written into is not had; what was written may be given back. The C
+  // library's posix_fallocate then writes, which the host sees.
+  constexpr uint64_t kGiveBack = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+  filter.refuse_call(SCMP_SYS(fallocate), EOPNOTSUPP, is_not(1, kGiveBack));
   constexpr int kLandlockWithTruncation = 3;
   if (landlock_abi < kLandlockWithTruncation) {
     filter.refuse_call(SCMP_SYS(truncate), EPERM);

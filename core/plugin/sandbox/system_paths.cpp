@@ -110,4 +110,12 @@ std::vector<SystemPath> system_paths(SandboxProfile profile) {
   return out;
 }
 
+std::vector<std::string> program_loaders() {
+  std::vector<std::string> out = entries("/lib64", "ld-");
+  for (std::string& loader : entries("/lib", "ld-")) {
+    out.push_back(std::move(loader));
+  }
+  return out;
+}
+
 }  // namespace quench

@@ -17,4 +17,7 @@ struct SystemPath {
 // Those of `profile`, without patterns; many systems lack some of them.
 std::vector<SystemPath> system_paths(SandboxProfile profile);
 
+// What the kernel starts in place of a program that wants shared libraries.
+std::vector<std::string> program_loaders();
+
 }  // namespace quench

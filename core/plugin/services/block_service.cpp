@@ -3,7 +3,7 @@
 #include <atomic>
 #include <exception>
 
-#include "core/error.hpp"
+#include "core/answer.hpp"
 
 namespace quench {
 
@@ -24,13 +24,7 @@ quench_status with_replay(quench_error* error, Body body) noexcept {
 }
 
 quench_status place(const quench_host*, quench_replay_place* out, quench_error* error) noexcept {
-  return with_replay(error, [&](BlockReplay& replay) {
-    if (out->struct_size < sizeof *out) {
-      fail(QUENCH_INVALID_ARGUMENT, "quench_replay_place: struct_size is {}, wanted {}",
-           out->struct_size, sizeof *out);
-    }
-    *out = replay.place();
-  });
+  return with_replay(error, [&](BlockReplay& replay) { answer_into(*out, replay.place()); });
 }
 
 quench_status run(const quench_host*, const quench_replay_args* args, const quench_tensor** tensors,

@@ -54,6 +54,17 @@ FileIdentity identity_of(const fs::path& file) {
   return fs::exists(file, error) ? File(file).identity() : FileIdentity();
 }
 
+// Of a name that a plugin gives.
+fs::path real_path(const std::string& path) {
+  std::error_code error;
+  fs::path real = fs::weakly_canonical(path, error);
+  if (error || path.empty()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: {}", printable(path, 4096),
+         error ? error.message() : "names no file");
+  }
+  return real;
+}
+
 }  // namespace
 
 std::string input_file_hash(const fs::path& file) {
@@ -76,8 +87,12 @@ OpenedInputs& OpenedInputs::instance() {
   return *inputs;
 }
 
-void OpenedInputs::allow(const std::string& module, const std::vector<fs::path>& folders) {
+void OpenedInputs::allow(const std::string& module, const std::vector<fs::path>& folders,
+                         Notes notes) {
   const std::lock_guard lock(mutex_);
+  if (notes == Notes::kAllowed) {
+    notes_allowed_.insert(module);
+  }
   auto& lists = allowed_[module];
   if (std::find(lists.begin(), lists.end(), folders) == lists.end()) {
     lists.push_back(folders);
@@ -93,12 +108,7 @@ void OpenedInputs::expect(const std::string& module, const fs::path& file,
 }
 
 fs::path OpenedInputs::locate(const std::string& module, const std::string& path) const {
-  std::error_code error;
-  fs::path real = fs::weakly_canonical(path, error);
-  if (error || path.empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: {}", printable(path, 4096),
-         error ? error.message() : "names no file");
-  }
+  fs::path real = real_path(path);
   // Another module may have the same name: all of them must be allowed.
   const auto lists = allowed_.find(module);
   if (lists != allowed_.end() &&
@@ -214,7 +224,7 @@ void OpenedInputs::read(const std::string& module, const std::string& path, uint
 
 void OpenedInputs::note(const std::string& module, const std::string& path, bool of_module) {
   const std::lock_guard lock(mutex_);
-  const fs::path file = locate(module, path);
+  const fs::path file = notes_allowed_.contains(module) ? locate(module, path) : real_path(path);
   std::error_code error;
   if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
     return;  // a folder, a pipe, a device: there is no content to compare

@@ -45,9 +45,13 @@ class OpenedInputs {
  public:
   static OpenedInputs& instance();
 
+  // Which files a module notes: those that it may open, or what its interpreter saw it open, which
+  // knows the places of its own modules.
+  enum class Notes { kAllowed, kAll };
   // What a module in a process of its own may open: what lies in one of these folders. Without it a
   // module may open all.
-  void allow(const std::string& module, const std::vector<std::filesystem::path>& folders);
+  void allow(const std::string& module, const std::vector<std::filesystem::path>& folders,
+             Notes notes = Notes::kAllowed);
   // The keys have this content of a file that the module reads.
   void expect(const std::string& module, const std::filesystem::path& file,
               const std::string& sha256);
@@ -92,6 +96,7 @@ class OpenedInputs {
 
   mutable std::mutex mutex_;
   std::map<std::string, std::vector<std::vector<std::filesystem::path>>> allowed_;
+  std::set<std::string> notes_allowed_;          // modules that may note no more than that
   std::map<std::string, InputHashes> expected_;  // by module, then file
   std::map<std::string, Held> held_;             // by real path
   std::map<InputReader, Read> read_;

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/wire/crossing.hpp"
+#include "core/plugin/wire/lost_answer.hpp"
 #include "core/plugin/wire/thunk.hpp"
 
 namespace quench::wire {
@@ -54,7 +55,7 @@ inline uint64_t key_of(uint64_t target, uint16_t function) {
   return target << 16 | function;
 }
 
-// Runs the body of a stub; what it throws becomes the status.
+// Runs the body of a generated call; what it throws becomes the status.
 template <typename Body>
 quench_status status_of(quench_error* error, Body&& body) noexcept {
   try {
@@ -75,13 +76,23 @@ Value value_of(Value otherwise, quench_error* error, Body&& body) noexcept {
   });
   return value;
 }
-// The same for a function that cannot fail: the call after it says what has become of the process.
+// The same for a function that cannot fail, which keeps what was thrown for the call's end.
 template <typename Value, typename Body>
 Value value_of(Value otherwise, Body&& body) noexcept {
   try {
     return body();
   } catch (...) {
+    lost_answer = std::current_exception();
     return otherwise;
+  }
+}
+// The same for one without a value: the call after it says what has become of the process.
+template <typename Body>
+void attempt(Body&& body) noexcept {
+  try {
+    body();
+  } catch (...) {
+    return;
   }
 }
 

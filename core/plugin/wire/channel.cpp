@@ -147,6 +147,7 @@ Message Channel::call(uint64_t target, uint16_t function, std::span<const std::b
          body.size(), kMaxBody);
   }
   const uint64_t number = ++calls_;
+  patience_.before_call();
   send({static_cast<uint32_t>(body.size()), kCallMessage, function, target, number, 0}, body);
   patience_.begin();
   Message message;

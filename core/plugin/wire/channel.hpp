@@ -41,6 +41,8 @@ using Serve = std::function<void(Channel& channel, const Header& header, Reader&
 class Patience {
  public:
   virtual ~Patience() = default;
+  // A call is about to be sent.
+  virtual void before_call() {}
   // A call has been sent, and its reply is there. Nests.
   virtual void begin() {}
   virtual void end() {}

@@ -441,11 +441,11 @@ class Stubs:
         if self.defers(function):
             body += ["call.take_handed_out();"]
         body += ["call.finish();"]
-        result = {"status": "return status;", "void": "return 0;"}.get(returns, "return value;")
+        result = {"status": "return status;", "void": ""}.get(returns, "return value;")
         if returns == "status":
             wrap, end = f"return status_of({error}, [&]() -> quench_status {{", "});"
         elif returns == "void":
-            wrap, end = "value_of<int>(0, [&] {", "});"
+            wrap, end = "attempt([&] {", "});"
         elif returns == "string":
             wrap, end = "return value_of<const char*>(nullptr, [&]() -> const char* {", "});"
         elif returns.startswith("deferred"):

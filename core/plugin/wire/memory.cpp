@@ -34,7 +34,11 @@ Descriptor make_memory() {
 
 Mapping::Mapping(int descriptor, int protection) {
   struct stat found {};
-  if (fstat(descriptor, &found) != 0 || static_cast<uint64_t>(found.st_size) != kMemoryBytes) {
+  if (fstat(descriptor, &found) != 0) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "shared memory of another process cannot be looked at: {}",
+         std::strerror(errno));
+  }
+  if (static_cast<uint64_t>(found.st_size) != kMemoryBytes) {
     fail(QUENCH_INVALID_ARGUMENT, "shared memory of {} bytes, wanted {}", found.st_size,
          kMemoryBytes);
   }

@@ -2,9 +2,9 @@
 // that is lent.
 #pragma once
 
-#include <algorithm>
 #include <cstring>
 
+#include "core/answer.hpp"
 #include "core/error.hpp"
 #include "core/plugin/wire/crossing.hpp"
 #include "quench/abi/source.h"
@@ -77,13 +77,10 @@ S* take_struct(Receiving& i) {
 // Fills a struct of the caller's, of its own version.
 template <typename S>
 void take_into(Receiving& i, S& to) {
-  if (to.struct_size == 0) {
-    fail(QUENCH_INVALID_ARGUMENT, "the struct that the answer goes to has the struct_size 0");
-  }
   S value{};
   value.struct_size = to.struct_size;
   take(i, value);
-  std::memcpy(&to, &value, std::min<size_t>(to.struct_size, sizeof(S)));
+  answer_into(to, value);
 }
 
 // ---- arrays ----------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <utility>
 #include <vector>
 
@@ -11,8 +12,10 @@
 #include "core/error.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/foreign_code.hpp"
+#include "core/plugin/catalog/worker_file.hpp"
 #include "core/plugin/catalog/worker_start.hpp"
 #include "core/plugin/library/library.hpp"
+#include "core/plugin/library/provided_torch.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/services/device_copies.hpp"
@@ -47,12 +50,36 @@ std::vector<std::string> worker_environment(const fs::path& scratch) {
   return out;
 }
 
+// Once in a run: what this kernel does not enforce of the sandbox that was asked for.
+void warn_if_open(const json& box) {
+  static std::once_flag once;
+  const SandboxAbilities offered = sandbox_abilities();
+  if (!box.is_null() && !offered.is_whole) {
+    std::call_once(once, [&] {
+      HostServices::instance().log(
+          QUENCH_LOG_WARNING, "",
+          fmt::format("plugins in processes of their own are confined in part: {}", offered.text));
+    });
+  }
+}
+
 // Files that a user names in parameters are opened by the plugin itself; which they will be is not
 // known when its process starts.
 bool reads_paths(const PluginDescription& description) {
   return std::any_of(
       description.parameters.begin(), description.parameters.end(),
       [](const ParameterSchema& parameter) { return parameter.type == QUENCH_PARAMETER_PATH; });
+}
+
+std::optional<uint64_t> peak_memory_of(pid_t process) {
+  std::ifstream status(fmt::format("/proc/{}/status", process));
+  for (std::string word; status >> word;) {
+    uint64_t kibibytes = 0;
+    if (word == "VmHWM:" && status >> kibibytes) {
+      return kibibytes << 10;
+    }
+  }
+  return std::nullopt;
 }
 
 // A computing library whose build is not the one that was probed gives other values than the
@@ -90,7 +117,7 @@ class ServedPlugins::Module {
     }
     peer_.reset();
     if (crashes_ >= options_.crashes) {
-      fail(QUENCH_FAILED_PRECONDITION,
+      fail(QUENCH_INTERNAL,
            "its process has ended {} times by its own fault and is not started again in this run",
            crashes_);
     }
@@ -120,6 +147,13 @@ class ServedPlugins::Module {
     return peer_ == nullptr ? std::nullopt : std::optional(peer_->id());
   }
 
+  // The most that the process held so far; nothing of one that has ended.
+  std::optional<uint64_t> peak_memory() {
+    const std::lock_guard lock(mutex_);
+    return peer_ == nullptr || peer_->fate() != WorkerFate::kAlive ? std::nullopt
+                                                                   : peak_memory_of(peer_->id());
+  }
+
   uint64_t starts() {
     const std::lock_guard lock(mutex_);
     return peer_ != nullptr && peer_->fate() == WorkerFate::kAlive ? starts_ : starts_ + 1;
@@ -142,12 +176,21 @@ class ServedPlugins::Module {
 
   // Besides its own folder.
   std::vector<fs::path> readable() const {
-    std::vector<fs::path> out;
+    std::vector<fs::path> out = readable_loader_folders();
     if (reads_paths(description_)) {
       out.emplace_back("/");
     }
+    if (description_.interpreter.empty()) {
+      const std::vector<fs::path> provided = provided_folders(description_.library);
+      out.insert(out.end(), provided.begin(), provided.end());
+    }
     for (const LinkedLibrary& link : description_.links) {
       out.push_back(link.path.parent_path());
+    }
+    for (const auto& [file, sha256] : description_.declared) {
+      if (std::error_code error; fs::exists(file, error)) {
+        out.emplace_back(file);
+      }
     }
     return out;
   }
@@ -160,21 +203,31 @@ class ServedPlugins::Module {
       for (const json& folder : box.at("readable")) {
         folders.emplace_back(folder.get<std::string>());
       }
-      inputs.allow(description_.module_id, folders);
+      inputs.allow(description_.module_id, folders,
+                   description_.interpreter.empty() ? OpenedInputs::Notes::kAllowed
+                                                    : OpenedInputs::Notes::kAll);
     }
     for (const auto& [file, sha256] : description_.declared) {
       inputs.expect(description_.module_id, file, sha256);
     }
   }
 
+  void require_probed(const File& file, const std::string& then) const {
+    if (const std::string now = sha256_of(file); now != then) {
+      fail(QUENCH_DATA_LOSS,
+           "{}: {} is not the file that was probed (sha256 {} then, {} now); run the command again",
+           plugin_label(description_), file.path().string(), then.substr(0, 12), now.substr(0, 12));
+    }
+  }
+
   std::shared_ptr<WorkerPeer> start() {
     const fs::path& library = description_.library;
     const File file(library);
-    if (const std::string now = sha256_of(file); now != description_.sha256) {
-      fail(QUENCH_DATA_LOSS,
-           "{}: {} is not the file that was probed (sha256 {} then, {} now); run the command again",
-           plugin_label(description_), library.string(), description_.sha256.substr(0, 12),
-           now.substr(0, 12));
+    require_probed(file, description_.sha256);
+    if (is_worker_file(library)) {  // what it names starts before anything could look at it
+      for (const auto& [path, sha256] : description_.declared) {
+        require_probed(File(path), sha256);
+      }
     }
     HostServices& services = HostServices::instance();
     json box;
@@ -182,11 +235,12 @@ class ServedPlugins::Module {
       box = worker_sandbox(library, description_.interpreter, options_.self, readable());
       box["writable"].push_back(scratch_.temporary().string());
     }
+    warn_if_open(box);
     hold_inputs(box);
     prepare_libraries();
     WorkerSetup setup;
-    setup.command = worker_command(options_.self, description_.interpreter, options_.python,
-                                   worker_environment(scratch_.temporary()));
+    setup.command = worker_command(library, options_.self, description_.interpreter,
+                                   options_.python, worker_environment(scratch_.temporary()), box);
     setup.command.on_line = [module = description_.module_id](std::string_view line) {
       HostServices::instance().log(QUENCH_LOG_DEBUG, module, fmt::format("printed: {}", line));
     };
@@ -195,10 +249,11 @@ class ServedPlugins::Module {
     setup.host = services.host_for(description_.module_id);
     setup.cancelled = [&services] { return services.cancel_flag().load(); };
     setup.limits = options_.limits;
+    setup.scratch = scratch_.temporary();
     if (options_.debug.contains(description_.id)) {
       setup.hello["debug"] = true;
       setup.start_seconds = 0;
-      setup.limits = {0, 0, 0, 0};
+      setup.limits = {0, 0, 0, 0, 0};
     }
     std::shared_ptr<WorkerPeer> worker = WorkerPeer::start(setup);
     // Its linker opened the file by name; it must still be the file that was hashed.
@@ -310,8 +365,28 @@ std::optional<pid_t> ServedPlugins::process(const PluginDescription& description
 }
 
 json ServedPlugins::processes() const {
+  std::map<std::string, uint64_t> peaks;
+  std::vector<std::pair<std::string, Module*>> modules;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [library, module] : modules_) {
+      modules.emplace_back(library.string(), module.get());
+    }
+  }
+  for (const auto& [library, module] : modules) {  // not under the lock that its start takes, too
+    if (const std::optional<uint64_t> peak = module->peak_memory()) {
+      peaks[library] = *peak;
+    }
+  }
   const std::lock_guard lock(mutex_);
-  return processes_;
+  json out = processes_;
+  for (json& process : out) {
+    const auto peak = peaks.find(process.at("module").get<std::string>());
+    if (peak != peaks.end()) {
+      process["peak_memory_bytes"] = peak->second;
+    }
+  }
+  return out;
 }
 
 void ServedPlugins::note(json process) {

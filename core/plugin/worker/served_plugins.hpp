@@ -42,7 +42,8 @@ class ServedPlugins {
   // Its process; nothing where it has none.
   std::optional<pid_t> process(const PluginDescription& description);
   // What each process that was started so far is: {"plugin": "quantizer hqq", "module": file,
-  // "sandbox": what confines it, "libraries": [{"soname", "path", "build_id"}]}. [thread-safe]
+  // "sandbox": what confines it, "libraries": [{"soname", "path", "build_id"}]}, and of one that
+  // still runs "peak_memory_bytes". [thread-safe]
   nlohmann::json processes() const;
 
  private:

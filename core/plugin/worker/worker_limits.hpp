@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "core/plugin/process/worker_process.hpp"
 
@@ -17,6 +19,7 @@ struct WorkerLimits {
   double call_seconds = 0;       // one call in all; 0: no limit
   double probe_seconds = 10;     // one that asks whether a plugin takes something; 0: no limit
   uint64_t memory_bytes = 0;     // 0: no limit
+  uint64_t scratch_bytes = uint64_t{16} << 30;  // in the folder that it writes into; 0: no limit
 };
 
 // Counts the time that a worker gives no sign of life. All that it sends is one, on whatever
@@ -53,25 +56,29 @@ class SilenceClock {
   int pauses_ = 0;
 };
 
-// Looks at a worker's memory, at most once a second however often it is asked. [thread-safe]
-class MemoryWatch {
+// Looks at a worker's memory and at the folder that it writes into, at most once a second however
+// often it is asked. [thread-safe]
+class RoomWatch {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `worker` outlives the watch.
-  MemoryWatch(const WorkerProcess& worker, uint64_t limit_bytes)
-      : worker_(worker), limit_bytes_(limit_bytes) {}
+  // `worker` outlives the watch; `scratch`: its folder, or "".
+  RoomWatch(const WorkerProcess& worker, std::filesystem::path scratch, const WorkerLimits& limits)
+      : worker_(worker), scratch_(std::move(scratch)), limits_(limits) {}
 
-  // The bytes that it held when it was found to hold more than the limit; nothing until then. Asked
-  // by a second thread meanwhile, it does not wait, and says nothing.
-  std::optional<uint64_t> exceeded(Clock::time_point now = Clock::now());
+  // What it was found to hold too much of: "held 986 MiB of memory, more than the 381 MiB that it
+  // may"; "" until then. Asked by a second thread meanwhile, it does not wait, and says nothing.
+  std::string exceeded(Clock::time_point now = Clock::now());
 
  private:
+  std::string look() const;
+
   const WorkerProcess& worker_;
-  uint64_t limit_bytes_;
+  const std::filesystem::path scratch_;
+  const WorkerLimits limits_;
   std::mutex mutex_;
   std::optional<Clock::time_point> looked_;
-  std::optional<uint64_t> found_;
+  std::string found_;
 };
 
 }  // namespace quench

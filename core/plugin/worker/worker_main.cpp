@@ -24,11 +24,11 @@
 #include "core/plugin/library/links.hpp"
 #include "core/plugin/library/module_reader.hpp"
 #include "core/plugin/process/control_socket.hpp"
-#include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/plugin/services/task_arena.hpp"
 #include "core/plugin/wire/copy.hpp"
 #include "core/plugin/wire/services.hpp"
+#include "core/plugin/worker/confined.hpp"
 #include "core/plugin/worker/host_peer.hpp"
 
 namespace quench {
@@ -80,22 +80,6 @@ void set_up(const json& hello) {
   keep_process_state();
 }
 
-std::string enter_sandbox_of(const json& hello) {
-  const json& box = hello.at("sandbox");
-  if (box.is_null()) {
-    return "off";
-  }
-  SandboxRequest request;
-  request.profile = SandboxProfile::kNative;
-  for (const json& path : box.at("readable")) {
-    request.readable.emplace_back(path.get<std::string>());
-  }
-  for (const json& path : box.at("writable")) {
-    request.writable.emplace_back(path.get<std::string>());
-  }
-  return enter_sandbox(request);
-}
-
 json mapped_libraries() {
   json out = json::array();
   for (const LinkedLibrary& library : loaded_libraries()) {
@@ -119,7 +103,7 @@ json load_module(const std::string& path, HostPeer& host) {
   json described = json::array();
   for (uint32_t i = 0; i < items.size(); ++i) {
     const wire::TableType* type = wire::table_of_kind(items[i].kind);
-    const void* table = module->items[i]->table;
+    const void* table = item_of(*module, i).table;
     host.exports().add_table_as(i + 1, *type, table);
     json functions = json::array();
     const uint64_t mask = type->mask(table);
@@ -150,11 +134,13 @@ json load_module(const std::string& path, HostPeer& host) {
   try {
     check_version(hello);
     prepare_libraries();
-    enter_sandbox_of(hello);
-    say({{"ready", describe_library(hello.at("module").get<std::string>(),
-                                    hello.value("create", false), [&](const std::string& phase) {
-                                      say({{"phase", phase}});
-                                    })}});
+    enter_sandbox_of(hello.at("sandbox"));
+    say({{"ready", describe_library(
+                       hello.at("module").get<std::string>(),
+                       [&](const std::string& phase) {
+                         say({{"phase", phase}});
+                       },
+                       hello.at("instances").get<bool>())}});
   } catch (const std::exception& failure) {
     say({{"failed", printable(failure.what(), 1000)}});
   } catch (...) {
@@ -224,7 +210,7 @@ int worker_main(const std::vector<std::string>& arguments) {
       prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
       raise(SIGSTOP);
     }
-    const std::string box = enter_sandbox_of(hello);
+    const std::string box = enter_sandbox_of(hello.at("sandbox"));
     answer["ready"] = load_module(hello.at("module").get<std::string>(), *host);
     answer["ready"]["sandbox"] = box;
   } catch (const std::exception& failure) {

@@ -77,6 +77,11 @@ class WorkerPeer::Wait final : public wire::Patience {
  public:
   explicit Wait(WorkerPeer& worker) : worker_(worker) {}
 
+  void before_call() override {
+    if (worker_.setup_.cancelled && worker_.setup_.cancelled()) {
+      worker_.cancel_.raise();  // what is called after the request sees it at once
+    }
+  }
   void begin() override {
     since_ = Clock::now();
     if (open_++ == 0) {
@@ -161,7 +166,7 @@ WorkerPeer::WorkerPeer(const WorkerSetup& setup)
     : setup_(setup),
       process_(setup.command),
       silence_(setup.limits.silence_seconds),
-      memory_(process_, setup.limits.memory_bytes),
+      room_(process_, setup.scratch, setup.limits),
       cancel_(setup.label),
       number_(++workers) {
   const int flags[] = {cancel_.descriptor()};
@@ -294,9 +299,8 @@ void WorkerPeer::watch() {
     end(fmt::format("did not stop within {:.0f} s of being asked to, and was ended",
                     kGraceSeconds));
   }
-  if (const std::optional<uint64_t> held = memory_.exceeded()) {
-    end(fmt::format("held {} MiB of memory, more than the {} MiB that it may, and was ended",
-                    *held >> 20, setup_.limits.memory_bytes >> 20));
+  if (const std::string held = room_.exceeded(); !held.empty()) {
+    end(held + ", and was ended");
   }
 }
 

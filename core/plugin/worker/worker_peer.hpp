@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,6 +49,7 @@ struct WorkerSetup {
   std::function<bool()> cancelled;
   double start_seconds = 60;  // until it is ready; 0: it waits for a debugger, without a limit
   WorkerLimits limits;
+  std::filesystem::path scratch = {};  // the folder that it writes into, or ""
 };
 
 // How a worker came to its end.
@@ -94,7 +96,7 @@ class WorkerPeer final : public wire::Peer {
   WorkerSetup setup_;
   WorkerProcess process_;
   SilenceClock silence_;
-  MemoryWatch memory_;
+  RoomWatch room_;
   CancelFlag cancel_;
   nlohmann::json ready_;
   const uint64_t number_;  // of this worker in this process

@@ -72,7 +72,8 @@ Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, d
   Eigenvalues out;
   out.converged = true;
   Basis<T> found(space);
-  for (size_t k = 0; k < count; ++k) {
+  double shift = 0;  // added to all eigenvalues, so that the largest is largest in magnitude
+  for (size_t k = 0; k < count;) {
     Vector<T> v(space, size);
     Vector<T> product(space, size);
     space.fill(
@@ -86,16 +87,24 @@ Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, d
       ++out.products;
       const double before = value;
       value = space.dot(v, product);
+      if (shift > 0) {
+        space.combine(product, 1.0, shift, v);
+      }
       settled = i > 0 && std::abs(value - before) <= tolerance * std::abs(value);
       if (!settled && i + 1 < max_iterations) {
         std::swap(v, product);
       }
     }
-    space.combine(product, 1.0, -value, v);
+    if (value < 0 && shift == 0) {  // the smallest: none that is left is larger in magnitude
+      shift = -value;
+      continue;
+    }
+    space.combine(product, 1.0, -(value + shift), v);
     out.values.push_back(value);
     out.residuals.push_back(metrics::norm<T>(space, product));
     out.converged = out.converged && settled;
     found.push(std::move(v));
+    ++k;
   }
   return out;
 }

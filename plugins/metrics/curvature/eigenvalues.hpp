@@ -33,9 +33,11 @@ Eigenvalues lanczos(const Operator<T>& a, uint64_t size, std::span<const Range> 
                     size_t count, const LanczosLimits& limits, const std::string& stream,
                     Space<T>& space = metrics::host_space<T>());
 
-// The `count` largest eigenvalues in magnitude by power iteration with deflation, one after the
+// The `count` algebraically largest eigenvalues by power iteration with deflation, one after the
 // other. Each takes at most `max_iterations` products and stops when its Rayleigh quotient changes
-// by less than `tolerance` relative to itself (Yao et al. 2020, arXiv 1912.07145).
+// by less than `tolerance` relative to itself (Yao et al. 2020, arXiv 1912.07145, who take the
+// largest in magnitude). A negative one that is larger in magnitude than what is left takes as many
+// again, once: it is the amount by which all are then shifted, and is not among the answers.
 template <typename T>
 Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, double tolerance,
                             size_t max_iterations, const std::string& stream,

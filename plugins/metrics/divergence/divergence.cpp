@@ -298,4 +298,4 @@ QUENCH_MODULE("quench.divergence", "0.1.0",
                    .version = "0.1.0",
                    .summary = "How far the quantized model's predictions are from the float "
                               "model's, token by token and layer by layer.",
-                   .example = "- divergence: {corpus: refinedweb, block: 2048}"}))
+                   .example = "{corpus: refinedweb, block: 2048}"}))

@@ -275,5 +275,5 @@ QUENCH_MODULE("quench.tasks", "0.1.0",
                               "scores of lm-eval.",
                    .reference = "Gao et al., A framework for few-shot language model evaluation; "
                                 "arXiv 2405.14782",
-                   .example = "- tasks: {tasks: [sciq, piqa], data: data/tasks, shots: 5}",
+                   .example = "{tasks: [sciq, piqa], data: data/tasks, shots: 5}",
                    .presets_json = quench::metrics::kPresets}))

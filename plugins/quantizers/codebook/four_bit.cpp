@@ -118,13 +118,15 @@ void FourBit::quantize_as(const at::Tensor& weight, const kit::LinearToQuantize&
     if (there.codes.defined()) {
       take(there.codes, codes);
     }
-    put(sink, "absmax", factors);
-    put(sink, "levels", levels_);
+    put(sink, "scales", factors);
+    put(sink, "table", levels_);
     at::Tensor out = kit::host_empty({shape[0], shape[1]}, c10::CppTypeToScalarType<T>::value);
     look_up<T>(codes, factors, params_.block, levels_, {out.template data_ptr<T>(), count});
     kit::borrow(linear.dequantized).copy_(out);
   }
   sink.number("bits", 4);
+  sink.number("block", static_cast<double>(params_.block));
+  sink.number("entries", static_cast<double>(kLevels));
   sink.number("bits_per_weight",
               4 + factor_bits * static_cast<double>(factors.size()) / static_cast<double>(count));
 }

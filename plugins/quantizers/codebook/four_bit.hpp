@@ -15,9 +15,9 @@
 
 namespace quench::quantizers {
 
-// Writes to the sink: "indices" uint8 [out, in], "levels" float32 [16] and "absmax" float32 [blocks
-// of the flattened weight], so that a weight is levels[index] * its block's absmax. Double
-// quantization also writes what absmax is decoded from: "absmax_codes" uint8 [blocks],
+// Writes a codebook to the sink: "indices" uint8 [out, in], "table" float32 [16] and "scales"
+// float32 [blocks of the flattened weight], the largest magnitude of each block ("absmax"). Double
+// quantization also writes what the scales are decoded from: "absmax_codes" uint8 [blocks],
 // "absmax_levels" float32 [256], "absmax_maxima" float32 [blocks / 256], "absmax_mean" float32 [1].
 class FourBit : public kit::Quantizer {
  public:

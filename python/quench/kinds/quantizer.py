@@ -159,20 +159,25 @@ class QuantizerTable:
                         % (name, self._item.name, list(values.shape), list(weight.shape)))
         if not numpy.isfinite(values).all():
             raise Error(NUMERICAL, "%s: %s returned NaN or infinite values" % (name, self._item.name))
+        looked_up = result.table is not None  # quench then counts the bits
         bits = result.bits_per_weight
-        if bits is None:
+        if bits is None and not looked_up:
             bits = settings.parameters.get("bits")
-        if bits is None:
+        if bits is None and not looked_up:
             raise Error(INVALID_ARGUMENT, "%s: how many bits a weight takes is not known: %s has no parameter `bits`, "
                         "so return quench.Quantized(weight=..., bits_per_weight=...)" % (name, self._item.name))
         tensors = {"codes": (result.codes, "u1"), "scales": (result.scales, None), "zeros": (result.zeros, None),
-                   "g_idx": (result.g_idx, "i4"), "perm": (result.perm, "i4")}
+                   "g_idx": (result.g_idx, "i4"), "perm": (result.perm, "i4"),
+                   "indices": (result.indices, "u1"), "table": (result.table, None)}
         for key, (array, dtype) in tensors.items():
             if array is not None:
-                self._tensor(sink, name, key, self._as(name, key, numpy.asarray(array), dtype))
+                array = numpy.asarray(array)
+                powers = looked_up and key == "scales" and array.dtype == "u1"
+                self._tensor(sink, name, key, array if powers else self._as(name, key, array, dtype), looked_up)
         for key, array in result.tensors.items():
-            self._tensor(sink, name, key, numpy.asarray(array))
-        sink.call("number", name="bits_per_weight", value=float(bits))
+            self._tensor(sink, name, key, numpy.asarray(array), looked_up)
+        if bits is not None:
+            sink.call("number", name="bits_per_weight", value=float(bits))
         for key, value in result.numbers.items():
             sink.call("number", name=key, value=float(value))
         for key, value in result.texts.items():
@@ -189,8 +194,8 @@ class QuantizerTable:
         return converted
 
     @staticmethod
-    def _tensor(sink, name, key, array):
-        if key in ("scales", "zeros") and (array.ndim != 2 or dtype_of(array) not in (FLOAT32, FLOAT64)):
+    def _tensor(sink, name, key, array, looked_up=False):
+        if key in ("scales", "zeros") and not looked_up and (array.ndim != 2 or dtype_of(array) not in (FLOAT32, FLOAT64)):
             raise Error(INVALID_ARGUMENT, "%s: %s: got shape %s, wanted [out, groups]" % (name, key, list(array.shape)))
         view = sink.call("tensor", name=key, dtype=dtype_of(array), dimensions=array.ndim, shape=array.shape)
         view[...] = elements(array, dtype_of(array)).reshape(array.shape)

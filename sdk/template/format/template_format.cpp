@@ -1,17 +1,22 @@
-// template_format: codes a byte each, with scales and zero points in float32.
+// template_format: codes a byte each, with scales and zero points, or with a table, in float32.
 //
-// | tensor   | type    | shape         | what it is                  |
-// |----------|---------|---------------|-----------------------------|
-// | M.codes  | uint8   | [out, in]     | integer codes               |
-// | M.scales | float32 | [out, groups] | steps of the grid           |
-// | M.zeros  | float32 | [out, groups] | codes that stand for 0      |
-// | M.g_idx  | int32   | [in]          | group of each input column  |
+// | tensor    | type    | shape             | what it is                               |
+// |-----------|---------|-------------------|------------------------------------------|
+// | M.codes   | uint8   | [out, in]         | integer codes                            |
+// | M.scales  | float32 | [out, groups]     | steps of the grid                        |
+// | M.zeros   | float32 | [out, groups]     | codes that stand for 0                   |
+// | M.g_idx   | int32   | [in]              | group of each input column               |
+// | M.indices | uint8   | [out, in]         | instead of codes: entries of the table   |
+// | M.table   | float32 | [tables, entries] | one table, or one for each row           |
+// | M.factors | float32 | [blocks]          | of as many elements in C order as        |
+// | M.block   | int32   | [1]               | says; the last block may have fewer      |
 //
 //   quench quantize MODEL --quantizer rtn:bits=4 --format template_format -o FOLDER
 //   quench eval FOLDER ...
 //
 // Element [r, c] of the weight of linear M is scales[r, g] * (codes[r, c] - zeros[r, g]) with
-// g = g_idx[c], in float32. A folder is of this format where config.json says
+// g = g_idx[c], in float32; of one with a table it is factors[i / block] * table[t, indices[r, c]],
+// i counting the elements and t being r or 0. A folder is of this format where config.json says
 // {"quantization_config": {"quant_method": "template_format"}}.
 #include <algorithm>
 #include <cmath>
@@ -26,7 +31,8 @@ namespace kit = quench::kit;
 namespace {
 
 constexpr const char* kMethod = "template_format";
-constexpr std::string_view kParts[] = {".codes", ".scales", ".zeros", ".g_idx"};
+constexpr std::string_view kParts[] = {".codes",   ".scales", ".zeros",   ".g_idx",
+                                       ".indices", ".table",  ".factors", ".block"};
 
 struct Params {
   static void describe(kit::Fields<Params>&) {}
@@ -42,6 +48,16 @@ struct Linear {
   std::vector<int32_t> g_idx;  // [in]
 };
 
+// The same of a linear with a table, whose values are few.
+struct Lookup {
+  uint64_t indices = 0;
+  uint64_t factors = 0;
+  uint64_t in = 0;
+  uint64_t block = 0;
+  uint64_t entries = 0;
+  std::vector<float> table;  // [tables, entries]
+};
+
 class Opened final : public kit::Checkpoint {
  public:
   explicit Opened(const kit::Place& place) : base_(place.tensors()) {
@@ -50,6 +66,8 @@ class Opened final : public kit::Checkpoint {
       const std::string name = info.name;
       if (name.ends_with(kParts[0])) {
         add_linear(name.substr(0, name.size() - kParts[0].size()), i);
+      } else if (name.ends_with(kParts[4])) {
+        add_lookup(name.substr(0, name.size() - kParts[4].size()), i);
       } else if (!is_part(name)) {
         const uint64_t own = tensors().size();
         places_.push_back(i);
@@ -61,6 +79,10 @@ class Opened final : public kit::Checkpoint {
 
   void read_elements(uint64_t index, uint64_t first, uint64_t elements,
                      void* destination) const override {
+    if (const auto lookup = lookups_.find(index); lookup != lookups_.end()) {
+      look_up(lookup->second, first, elements, static_cast<float*>(destination));
+      return;
+    }
     const auto found = linears_.find(index);
     if (found == linears_.end()) {
       base_.read(places_[index], first, elements, destination);
@@ -85,6 +107,23 @@ class Opened final : public kit::Checkpoint {
   }
 
  private:
+  void look_up(const Lookup& linear, uint64_t first, uint64_t elements, float* out) const {
+    std::vector<uint8_t> indices(elements);
+    base_.read(linear.indices, first, elements, indices.data());
+    const uint64_t block = first / linear.block;
+    std::vector<float> factors((first + elements - 1) / linear.block - block + 1);
+    base_.read(linear.factors, block, factors.size(), factors.data());
+    for (uint64_t i = 0; i < elements; ++i) {
+      const uint64_t row = linear.table.size() == linear.entries ? 0 : (first + i) / linear.in;
+      if (indices[i] >= linear.entries) {
+        kit::fail(QUENCH_DATA_LOSS, "index %u of a table of %llu", unsigned{indices[i]},
+                  static_cast<unsigned long long>(linear.entries));
+      }
+      out[i] = factors[(first + i) / linear.block - block] *
+               linear.table[row * linear.entries + indices[i]];
+    }
+  }
+
   static bool is_part(const std::string& name) {
     for (const std::string_view part : kParts) {
       if (name.ends_with(part)) {
@@ -141,9 +180,40 @@ class Opened final : public kit::Checkpoint {
     linears_[add({module + ".weight", kit::kFloat32, {out, in}, own})] = std::move(linear);
   }
 
+  void add_lookup(const std::string& module, uint64_t indices) {
+    const quench_tensor_info info = base_.info(indices);
+    const std::optional<uint64_t> table = base_.find(module + ".table");
+    if (info.dimensions != 2 || !kit::same(info.dtype, kit::kUInt8) || !table ||
+        base_.info(*table).dimensions != 2 || base_.info(*table).shape[1] < 1) {
+      kit::fail(QUENCH_DATA_LOSS, "'%s': wanted uint8 [out, in] beside a table", info.name);
+    }
+    const int64_t out = info.shape[0];
+    const int64_t tables = base_.info(*table).shape[0] == 1 ? 1 : out;
+    const int64_t entries = base_.info(*table).shape[1];
+    int32_t block = 0;
+    base_.read(part(module, 7, kit::kInt32, {1}), 0, 1, &block);
+    if (block < 1) {
+      kit::fail(QUENCH_DATA_LOSS, "linear '%s': blocks of %d", module.c_str(), block);
+    }
+    Lookup linear;
+    linear.indices = indices;
+    linear.in = static_cast<uint64_t>(info.shape[1]);
+    linear.block = static_cast<uint64_t>(block);
+    linear.entries = static_cast<uint64_t>(entries);
+    linear.factors = part(module, 6, kit::kFloat32, {(out * info.shape[1] + block - 1) / block});
+    linear.table.resize(static_cast<size_t>(tables * entries));
+    base_.read(part(module, 5, kit::kFloat32, {tables, entries}), 0, linear.table.size(),
+               linear.table.data());
+    const uint64_t own = tensors().size();
+    places_.push_back(0);
+    lookups_[add({module + ".weight", kit::kFloat32, {out, info.shape[1]}, own})] =
+        std::move(linear);
+  }
+
   kit::Source base_;
   std::vector<uint64_t> places_;        // by tensor, its index in the base
   std::map<uint64_t, Linear> linears_;  // by tensor
+  std::map<uint64_t, Lookup> lookups_;  // by tensor
 };
 
 class Writer final : public kit::FormatWriter {
@@ -159,15 +229,7 @@ class Writer final : public kit::FormatWriter {
       const size_t at = row * static_cast<size_t>(linear.groups) + group;
       weight[i] = scales[at] * (static_cast<float>(linear.codes[i]) - zeros[at]);
     }
-    stored.scales = count;
-    for (size_t i = 0; i < count; ++i) {
-      const double change = static_cast<double>(scales[i]) - linear.scales[i];
-      if (change != 0) {
-        ++stored.rounded_scales;
-        stored.largest_change =
-            std::max(stored.largest_change, std::abs(change) / std::abs(linear.scales[i]));
-      }
-    }
+    note_rounding(scales, linear.scales, stored);
     const std::string module = linear.name;
     sink.tensor(module + ".codes", kit::kUInt8, {linear.out, linear.in}, linear.codes);
     sink.tensor(module + ".scales", kit::kFloat32, {linear.out, linear.groups}, scales.data());
@@ -175,9 +237,42 @@ class Writer final : public kit::FormatWriter {
     sink.tensor(module + ".g_idx", kit::kInt32, {linear.in}, linear.g_idx);
   }
 
+  void store_codebook(const quench_codebook_linear& linear, const kit::FormatSink& sink,
+                      std::span<float> weight, quench_stored_linear& stored) override {
+    const std::vector<float> table(linear.table, linear.table + linear.tables * linear.entries);
+    const std::vector<float> factors(linear.scales, linear.scales + linear.blocks);
+    for (size_t i = 0; i < weight.size(); ++i) {
+      const size_t row = linear.tables == 1 ? 0 : i / static_cast<size_t>(linear.in);
+      weight[i] = factors[i / static_cast<size_t>(linear.block)] *
+                  table[row * static_cast<size_t>(linear.entries) + linear.indices[i]];
+    }
+    note_rounding(factors, linear.scales, stored);
+    const auto block = static_cast<int32_t>(linear.block);
+    const std::string module = linear.name;
+    sink.tensor(module + ".indices", kit::kUInt8, {linear.out, linear.in}, linear.indices);
+    sink.tensor(module + ".table", kit::kFloat32, {linear.tables, linear.entries}, table.data());
+    sink.tensor(module + ".factors", kit::kFloat32, {linear.blocks}, factors.data());
+    sink.tensor(module + ".block", kit::kInt32, {1}, &block);
+  }
+
   void finish(const kit::FloatLinears&, const kit::FormatSink& sink) override {
     sink.config(R"({"quantization_config": {"quant_method": "template_format"}})");
     sink.quantization(R"({"writer": "template_format"})");
+  }
+
+ private:
+  // What became of the scales in float32.
+  static void note_rounding(const std::vector<float>& kept, const double* scales,
+                            quench_stored_linear& stored) {
+    stored.scales = kept.size();
+    for (size_t i = 0; i < kept.size(); ++i) {
+      const double change = static_cast<double>(kept[i]) - scales[i];
+      if (change != 0) {
+        ++stored.rounded_scales;
+        stored.largest_change =
+            std::max(stored.largest_change, std::abs(change) / std::abs(scales[i]));
+      }
+    }
   }
 };
 
@@ -204,7 +299,8 @@ struct TemplateFormat {
 
 }  // namespace
 
-QUENCH_MODULE("template_format", "0.1.0",
-              kit::format<TemplateFormat>({.id = "template_format",
-                                           .version = "0.1.0",
-                                           .summary = "Codes a byte each, scales in float32."}))
+QUENCH_MODULE(
+    "template_format", "0.1.0",
+    kit::format<TemplateFormat>({.id = "template_format",
+                                 .version = "0.1.0",
+                                 .summary = "Codes a byte each, scales and tables in float32."}))

@@ -6,11 +6,13 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
+#include <fstream>
 #include <string>
 #include <utility>
 
 #include "core/checkpoint/checkpoint_place.hpp"
-#include "core/plugin/catalog/show.hpp"
+#include "core/plugin/catalog/check.hpp"
+#include "core/plugin/catalog/worker_start.hpp"
 #include "core/plugin/sandbox/sandbox.hpp"
 #include "core/plugin/worker/served_plugins.hpp"
 #include "quench/abi/kind/format.h"
@@ -125,6 +127,7 @@ struct OwnProgram {
                       "#!" + program.string() + "\n" + quench::test::quantizer_in_python("mine"));
   }
   bool ran() const { return fs::exists(program.string() + ".ran"); }
+  void change() const { std::ofstream(program, std::ios::app) << "# another\n"; }
 };
 
 }  // namespace
@@ -246,8 +249,12 @@ TEST_CASE("foreign code: without the sandbox a program of its own runs a Python 
   const OwnProgram own;
   CatalogOptions options = own.folder.catalog().options();
   options.sandbox = Sandbox::kOff;
-  CHECK(Catalog(options).find("quantizer", "mine") != nullptr);
+  const auto code = [&] { return Catalog(options).require("quantizer", "mine").code; };
+  const nlohmann::json before = code();
   CHECK(own.ran());
+  CHECK(before.at("program").get<std::string>().size() == 64);
+  own.change();
+  CHECK(code() != before);             // whatever version it says it is
   options.sandbox = Sandbox::kStrict;  // what is known of the file then says nothing
   CHECK(Catalog(options).items().empty());
 }
@@ -279,6 +286,45 @@ TEST_CASE("foreign code: interpreters that are installed elsewhere, or chosen, a
   CHECK_NOTHROW(require_confinable(carried, file, setup));
 }
 
+TEST_CASE("foreign code: who may read all files reads nothing of /proc but its own",
+          "[core][plugin]") {
+  const auto box = quench::worker_sandbox("/plugins/mine.so", "", "/prefix/bin/quench", {"/"});
+  const auto readable = box.at("readable").get<std::vector<std::string>>();
+  const auto has = [&](const char* path) {
+    return std::find(readable.begin(), readable.end(), path) != readable.end();
+  };
+  CHECK(has("/plugins"));
+  CHECK(has("/prefix"));
+  CHECK(has("/usr"));
+  CHECK_FALSE(has("/"));
+  CHECK_FALSE(has("/proc"));
+}
+
+TEST_CASE("foreign code: a path of the loader that leads to the user's home opens nothing",
+          "[core][plugin]") {
+  const TemporaryDir place;
+  const fs::path home = fs::canonical(place.path()) / "home/me";
+  const fs::path libraries = fs::canonical(place.path()) / "lib";
+  fs::create_directories(home / "lib");
+  fs::create_directories(libraries);
+  const Variable me("HOME", home.string());
+  using Folders = std::vector<fs::path>;
+  const auto readable = [](const std::string& path) {
+    const Variable loader("LD_LIBRARY_PATH", path);
+    return quench::readable_loader_folders();
+  };
+  CHECK(readable(libraries.string()) == Folders{libraries});
+  CHECK(readable((home / "lib").string()) == Folders{home / "lib"});
+  CHECK(readable(libraries.string() + ";" + (home / "lib").string()) ==
+        Folders{libraries, home / "lib"});  // the linker splits there, too
+  CHECK(readable("/:" + libraries.string()) == Folders{libraries});
+  CHECK(readable(libraries.string() + ":" + home.string() + "/") == Folders{libraries});
+  CHECK(readable(home.parent_path().string() + "/../home").empty());
+  fs::create_symlink(home, libraries / "link");
+  CHECK(readable((libraries / "link").string()).empty());
+  CHECK(readable("").empty());
+}
+
 TEST_CASE("foreign code: variables of a list reach it, and no secret", "[core][plugin]") {
   const Variable secrets[] = {
       {"HF_TOKEN", "a"},      {"HUGGING_FACE_HUB_TOKEN", "b"}, {"AWS_SECRET_ACCESS_KEY", "c"},
@@ -287,7 +333,8 @@ TEST_CASE("foreign code: variables of a list reach it, and no secret", "[core][p
                              {"LC_PAPER", "C"},
                              {"CUDA_VISIBLE_DEVICES", "0"},
                              {"QUENCH_OF_MY_PLUGIN", "1"}};
-  const Variable loader("LD_LIBRARY_PATH", "/no/such");
+  const Variable loader[] = {{"LD_LIBRARY_PATH", "/no/such"}, {"LD_AUDIT", "/no/such.so"}};
+  const Variable pinned("OMP_PROC_BIND", "true");
   const auto names = [](const std::vector<std::string>& variables) {
     std::vector<std::string> out;
     for (const std::string& entry : variables) {
@@ -302,7 +349,7 @@ TEST_CASE("foreign code: variables of a list reach it, and no secret", "[core][p
   };
   for (const std::vector<std::string>* of : {&worker, &probe}) {
     for (const char* name : {"HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "AWS_SECRET_ACCESS_KEY",
-                             "WANDB_API_KEY", "SSH_AUTH_SOCK", "MY_UNHEARD_OF"}) {
+                             "WANDB_API_KEY", "SSH_AUTH_SOCK", "MY_UNHEARD_OF", "OMP_PROC_BIND"}) {
       CAPTURE(name);
       CHECK_FALSE(has(*of, name));
     }
@@ -312,6 +359,8 @@ TEST_CASE("foreign code: variables of a list reach it, and no secret", "[core][p
       CHECK(has(*of, name));
     }
   }
+  CHECK(has(worker, "LD_LIBRARY_PATH"));
   CHECK(has(probe, "LD_LIBRARY_PATH"));
-  CHECK_FALSE(has(worker, "LD_LIBRARY_PATH"));
+  CHECK_FALSE(has(worker, "LD_AUDIT"));
+  CHECK(has(probe, "LD_AUDIT"));
 }

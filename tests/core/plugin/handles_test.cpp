@@ -106,8 +106,9 @@ TEST_CASE("table: missing, short and incomplete tables are faults", "[core][plug
   CHECK(quench::table_fault("quantizer", nullptr) == "its table is NULL");
   quench_quantizer_table table{};
   table.struct_size = 16;
+  const size_t required = offsetof(quench_quantizer_table, gram_get);  // all behind is optional
   CHECK(quench::table_fault("quantizer", &table) ==
-        "its table has struct_size 16, wanted at least " + std::to_string(sizeof table));
+        "its table has struct_size 16, wanted at least " + std::to_string(required));
   table.struct_size = sizeof table;
   CHECK(quench::table_fault("quantizer", &table) == "function create of its table is NULL");
 }

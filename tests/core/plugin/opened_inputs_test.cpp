@@ -98,13 +98,16 @@ TEST_CASE("opened inputs: a module reads where its sandbox lets it", "[core][plu
   scene.folder.write("own/file", "own");
   fs::create_symlink(scene.path, scene.folder / "own/link");
   const fs::path own = fs::canonical(scene.folder / "own");
-  scene.inputs.allow(scene.module, {own});
+  scene.inputs.allow(scene.module, {own}, quench::OpenedInputs::Notes::kAll);
   CHECK(code_of([&] { scene.inputs.open(scene.module, (own / "file").string()); }) == QUENCH_OK);
   for (const std::string& path :
        {scene.path, (own / "link").string(), (own / "../file").string()}) {
     CHECK(code_of([&] { scene.inputs.open(scene.module, path); }) == QUENCH_FAILED_PRECONDITION);
   }
+  scene.inputs.note(scene.module, scene.path, false);  // what it could not open does no harm
   scene.inputs.allow(scene.module, {"/"});  // another module of the name: both must be allowed
+  CHECK(code_of([&] { scene.inputs.note(scene.module, scene.path, false); }) ==
+        QUENCH_FAILED_PRECONDITION);
   CHECK(code_of([&] { scene.inputs.open(scene.module, scene.path); }) ==
         QUENCH_FAILED_PRECONDITION);
 }

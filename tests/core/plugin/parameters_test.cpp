@@ -72,7 +72,7 @@ TEST_CASE("parameters: a preset stands in for defaults, not for what is given", 
   CHECK(complete({{"preset", "old"}})["order"] == "diagonal");
   CHECK(complete({{"preset", "old"}})["bits"] == 4);
   CHECK(complete({{"preset", "old"}, {"damp", 0.01}})["damp"] == 0.01);
-  CHECK(quench::description_from_json(quench::description_to_json(item)).presets == item.presets);
+  CHECK(quench::items_from_json(quench::items_to_json({item})).front().presets == item.presets);
 
   item.presets = {{"new", {{"damp", 0.05}}}};
   CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset new: is no choice"));

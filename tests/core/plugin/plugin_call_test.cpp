@@ -1,8 +1,10 @@
 #include "core/plugin/calls/plugin_call.hpp"
 
 #include <catch2/catch.hpp>
+#include <stdexcept>
 #include <string>
 
+#include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/services/service_tables.hpp"
 
 using quench::CallFrame;
@@ -21,4 +23,17 @@ TEST_CASE("plugin call: tasks of a call carry its name, on every thread", "[core
   const PluginCall call("quantizer q", "quantize");
   CHECK(quench::parallel_for(4, 100, 1, body, &wrong) == QUENCH_OK);
   CHECK_FALSE(wrong);
+}
+
+TEST_CASE("plugin call: what was made of a lost answer is thrown away", "[core][plugin]") {
+  const auto dimensions = [](bool lost) {
+    if (lost) {
+      quench::wire::lost_answer = std::make_exception_ptr(std::runtime_error("its process ended"));
+    }
+    return lost ? 0 : 3;
+  };
+  CHECK(quench::guarded_call("metric m", "open", {}, dimensions, false) == 3);
+  CHECK_THROWS_WITH(quench::guarded_call("metric m", "open", {}, dimensions, true),
+                    "its process ended");
+  CHECK(quench::guarded_call("metric m", "open", {}, dimensions, false) == 3);
 }

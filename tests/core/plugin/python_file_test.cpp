@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "core/error.hpp"
+#include "core/plugin/catalog/check.hpp"
 #include "core/plugin/catalog/show.hpp"
 #include "tests/core/plugin/python_plugins.hpp"
 

@@ -4,6 +4,7 @@
 #include <catch2/catch.hpp>
 #include <fstream>
 
+#include "core/base/process/child_process.hpp"
 #include "core/plugin/catalog/catalog.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
 #include "tests/support/fixtures.hpp"
@@ -25,7 +26,7 @@ const fs::path& shipped() {
 }
 
 nlohmann::json described(const PluginDescription& item) {
-  nlohmann::json out = {{"item", description_to_json(item)}, {"instance", instance_to_json(item)}};
+  nlohmann::json out = quench::items_to_json({item});
   for (const quench::LinkedLibrary& link : item.links) {
     out["links"].push_back({link.soname, link.path.string(), link.build_id});
   }
@@ -67,12 +68,27 @@ TEST_CASE("shipped descriptions: the list says of a plugin what the plugin says 
       const PluginDescription& listed = catalog.items()[i];
       INFO(listed.library.string());
       const quench::ProbeResult asked =
-          quench::probe_libraries({listed.library}, quench::probe_options(catalog.options()))
-              .front();
+          quench::probe_libraries({listed.library}, catalog.options()).front();
       REQUIRE(asked.rejected == "");
       CHECK(described(listed) == described(asked.items.front()));
     }
   }
+}
+
+TEST_CASE("shipped descriptions: what one plugin changes when it is loaded is not laid to the next",
+          "[core][plugin]") {
+  quench::test::PluginFolder folder;
+  folder.add("constructor_locale", "a");
+  folder.add("good", "b");
+  quench::ChildProcess writer = quench::ChildProcess::start_copy([&] {
+    quench::write_shipped_descriptions(folder.path());
+    return 0;
+  });
+  REQUIRE(writer.wait().code() == 0);
+  const auto list =
+      nlohmann::json::parse(quench::test::read_file(folder.path() / "descriptions.json"));
+  REQUIRE(list.at("libraries").size() == 1);
+  CHECK_THAT(list.at("libraries").begin()->at("items").dump(), Catch::Contains("good"));
 }
 
 TEST_CASE("shipped descriptions: a plugin whose build the list has not is asked",

@@ -4,7 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
+#include "core/plugin/catalog/check.hpp"
 #include "tests/core/plugin/fault_plugins.hpp"
+#include "tests/support/throws.hpp"
 
 using Catch::Matchers::Contains;
 using quench::test::PluginFolder;
@@ -71,6 +73,30 @@ TEST_CASE("plugins why: says where, by what shadowed, and why rejected", "[core]
   CHECK_THAT(quench::plugin_why(catalog, "bad_default"),
              Contains("is rejected: corpus bad_default: parameter bits: bad default"));
   CHECK_THAT(quench::plugin_why(catalog, "nothing"), Contains("looked in "));
+  CHECK_THAT(quench::plugin_why(catalog, "corpus/goot"), Contains("did you mean good?"));
+}
+
+TEST_CASE("plugins why: what would mend a rejected file is said", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("constructor_exit");
+  folder.add("no_symbol");
+  const quench::Catalog catalog = folder.catalog();
+  CHECK_THAT(quench::plugin_why(catalog, "no_symbol"),
+             Contains("is rejected: has no symbol ") && Contains("\n  to mend it: build it with "));
+  CHECK_THAT(quench::plugin_why(catalog, "mine"),
+             Contains("constructor_exit.so is rejected: ") && Contains("never ends the process"));
+}
+
+TEST_CASE("catalog: what was rejected is named where a plugin is missing", "[core][plugin]") {
+  PluginFolder folder;
+  folder.add("good");
+  folder.add("bad_default");
+  const quench::Catalog catalog = folder.catalog();
+  CHECK_THAT(quench::test::message_of([&] { catalog.require("corpus", "mine"); }),
+             Contains("; rejected: ") && Contains("bad_default.so, and `quench plugins why mine`"));
+  CHECK_THAT(catalog.rejected_of("model", {"bad_default"}),
+             Contains("bad_default.so was rejected"));
+  CHECK(catalog.rejected_of("model", {"qwen3"}).empty());
 }
 
 TEST_CASE("plugins check: a good library passes, a bad one fails with its fault",

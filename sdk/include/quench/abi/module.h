@@ -3,9 +3,9 @@
  *   host: dlopen -> quench_module_v1() -> check versions -> init -> item(0..n) -> create/destroy of
  *         instances, any number of times -> shutdown before the process ends. Never unloaded.
  *
- * Every struct except the views begins with `struct_size`, the number of bytes its writer knows. A
+ * Every struct except the views begins with `struct_size`, the number of bytes its owner knows. A
  * reader checks that a field lies within it, never that the size is equal, and steps through an
- * array of structs by the writer's size. A function may be NULL where its header says so:
+ * array of structs by the owner's size. A function may be NULL where its header says so:
  * those after "Optional" in the table of a kind. Those that a comment calls a group are there
  * together or not at all.
  *
@@ -49,9 +49,9 @@ typedef struct quench_item { /*: entry */
 
 typedef struct quench_module { /*: entry */
   uint32_t struct_size;
-  uint32_t abi_major;
+  uint32_t abi_major;      /* written for: QUENCH_ABI_MAJOR and QUENCH_ABI_MINOR of its headers */
   uint32_t abi_minor;
-  uint32_t min_host_minor;
+  uint32_t min_host_minor; /* needs at least; no more than abi_minor */
   const char* id;      /* for logs; reverse DNS is welcome */
   const char* version; /* version of the module */
   const char* build;   /* compiler and SDK version, for reports only */

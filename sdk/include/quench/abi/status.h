@@ -16,10 +16,10 @@ extern "C" {
 #define QUENCH_NOEXCEPT
 #endif
 
-/* ABI 0.x: host and plugin must be built for the same minor version. From 1.0 on, a host accepts
- * every module of its major version whose `min_host_minor` it reaches. */
-#define QUENCH_ABI_MAJOR 0
-#define QUENCH_ABI_MINOR 4
+/* A minor adds and breaks nothing. A host accepts every module of its major version whose
+ * `min_host_minor` it reaches: docs/abi.md. */
+#define QUENCH_ABI_MAJOR 1
+#define QUENCH_ABI_MINOR 0
 
 typedef int32_t quench_status;
 

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "quench/abi/kind/corpus.h"
+#include "quench/kit/answer.hpp"
 #include "quench/kit/module.hpp"
 
 namespace quench::kit {
@@ -36,10 +37,11 @@ inline void close_corpus(quench_corpus* corpus) noexcept {
 inline quench_status next_document(quench_corpus* corpus, quench_document* document,
                                    quench_error* error) noexcept {
   bool found = false;
-  *document = {};
-  document->struct_size = sizeof(quench_document);
+  quench_document next{};
+  next.struct_size = sizeof next;
   const quench_status status =
-      guard(error, [&] { found = reinterpret_cast<Corpus*>(corpus)->next(*document); });
+      guard(error, [&] { found = reinterpret_cast<Corpus*>(corpus)->next(next); });
+  answer(document, next);
   return status != QUENCH_OK ? status : found ? QUENCH_OK : QUENCH_END;
 }
 inline quench_status corpus_fingerprint(quench_corpus* corpus, char hex[65],

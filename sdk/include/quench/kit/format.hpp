@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "quench/abi/kind/format.h"
+#include "quench/kit/answer.hpp"
 #include "quench/kit/module.hpp"
 #include "quench/kit/source.hpp"
 #include "quench/kit/tensor.hpp"
@@ -258,6 +259,11 @@ class FormatWriter {
   virtual void store(const quench_coded_linear& linear, const FormatSink& sink,
                      std::span<float> weight, quench_stored_linear& stored) = 0;
   virtual void finish(const FloatLinears& left, const FormatSink& sink) = 0;
+  // The same for a weight that is looked up in a table; not overridden: the format holds none.
+  virtual void store_codebook(const quench_codebook_linear& linear, const FormatSink&,
+                              std::span<float>, quench_stored_linear&) {
+    fail(QUENCH_UNSUPPORTED, "%s: a table of values; the format holds integer grids", linear.name);
+  }
 };
 
 namespace detail {
@@ -302,7 +308,11 @@ inline void close_checkpoint(quench_checkpoint* checkpoint) noexcept {
 inline quench_status checkpoint_contents(const quench_checkpoint* checkpoint,
                                          quench_checkpoint_contents* contents,
                                          quench_error* error) noexcept {
-  return guard(error, [&] { reinterpret_cast<const Checkpoint*>(checkpoint)->fill(*contents); });
+  return guard(error, [&] {
+    quench_checkpoint_contents filled{};
+    reinterpret_cast<const Checkpoint*>(checkpoint)->fill(filled);
+    answer(contents, filled);
+  });
 }
 template <typename Plugin>
 quench_status list_format(const quench_place* place,
@@ -340,14 +350,33 @@ quench_status begin_format(const char* json, uint64_t bytes, quench_format_write
     *out = reinterpret_cast<quench_format_writer*>(made.release());
   });
 }
+template <typename Linear>
+quench_status store_in_format(void (FormatWriter::*store)(const Linear&, const FormatSink&,
+                                                          std::span<float>, quench_stored_linear&),
+                              quench_format_writer* writer, const Linear* linear,
+                              const quench_format_sink* sink, float* weight,
+                              quench_stored_linear* stored, quench_error* error) noexcept {
+  return guard(error, [&] {
+    const auto elements = static_cast<size_t>(linear->out) * static_cast<size_t>(linear->in);
+    quench_stored_linear became{};
+    became.struct_size = sizeof became;
+    (reinterpret_cast<FormatWriter*>(writer)->*store)(*linear, FormatSink(*sink),
+                                                      {weight, elements}, became);
+    answer(stored, became);
+  });
+}
 inline quench_status store_format(quench_format_writer* writer, const quench_coded_linear* linear,
                                   const quench_format_sink* sink, float* weight,
                                   quench_stored_linear* stored, quench_error* error) noexcept {
-  return guard(error, [&] {
-    const auto elements = static_cast<size_t>(linear->out) * static_cast<size_t>(linear->in);
-    reinterpret_cast<FormatWriter*>(writer)->store(*linear, FormatSink(*sink), {weight, elements},
-                                                   *stored);
-  });
+  return store_in_format(&FormatWriter::store, writer, linear, sink, weight, stored, error);
+}
+inline quench_status store_codebook_format(quench_format_writer* writer,
+                                           const quench_codebook_linear* linear,
+                                           const quench_format_sink* sink, float* weight,
+                                           quench_stored_linear* stored,
+                                           quench_error* error) noexcept {
+  return store_in_format(&FormatWriter::store_codebook, writer, linear, sink, weight, stored,
+                         error);
 }
 inline quench_status finish_format(quench_format_writer* writer, const quench_float_linears* left,
                                    const quench_format_sink* sink, quench_error* error) noexcept {
@@ -381,6 +410,7 @@ quench_format_table format_table() {
     table.store = store_format;
     table.finish = finish_format;
     table.end = end_format;
+    table.store_codebook = store_codebook_format;
   }
   return table;
 }

@@ -6,9 +6,12 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 #include "quench/abi/kind/metric.h"
 #include "quench/kit/module.hpp"
+#include "quench/kit/tensor.hpp"
 
 namespace quench::kit {
 
@@ -70,6 +73,22 @@ class Evaluation {
   }
   // The further weights that `needs` requested.
   std::span<const quench_weights> weights() const { return {args_.weights, args_.weights_count}; }
+  // The model's parameters, tied ones once.
+  std::span<const quench_parameter_info> parameters() const {
+    const quench_parameter_info* list = nullptr;
+    uint64_t count = 0;
+    quench_error error{sizeof error, 0, {}};
+    check(subject().table->parameters(subject().model, &list, &count, &error), error);
+    return {list, count};
+  }
+  // The elements of one of them in C order, as the model has them now: quantized, where it is.
+  std::vector<double> weight(const quench_parameter_info& parameter) const {
+    OwnedTensor<double> values({parameter.shape, parameter.shape + parameter.dimensions});
+    const quench_tensor view = values.view();
+    quench_error error{sizeof error, 0, {}};
+    check(subject().table->weight_get(subject().model, parameter.name, &view, &error), error);
+    return std::move(values.values());
+  }
   // Scores sequences in one forward; see quench_score_args.
   void score(const quench_score_args& request) const {
     quench_error error{sizeof error, 0, {}};

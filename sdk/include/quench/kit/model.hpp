@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "quench/abi/kind/model.h"
+#include "quench/kit/answer.hpp"
 #include "quench/kit/module.hpp"
 #include "quench/kit/source.hpp"
 #include "quench/kit/tensor.hpp"
@@ -105,10 +106,7 @@ inline void close_model(quench_model* model) noexcept {
 }
 inline quench_status model_info(const quench_model* model, quench_model_info* info,
                                 quench_error* error) noexcept {
-  return guard(error, [&] {
-    *info = self(model).info();
-    info->struct_size = sizeof(quench_model_info);
-  });
+  return guard(error, [&] { answer(info, self(model).info()); });
 }
 inline quench_status model_parameters(const quench_model* model,
                                       const quench_parameter_info** parameters, uint64_t* count,

@@ -11,6 +11,12 @@
 #include "quench/kit/host.hpp"
 #include "quench/kit/parameters.hpp"
 
+// The earliest minor of the ABI whose hosts the plugin runs on. A plugin that cannot do without
+// what a later one added defines its number before it includes the kit.
+#ifndef QUENCH_MIN_HOST_MINOR
+#define QUENCH_MIN_HOST_MINOR 0
+#endif
+
 namespace quench::kit {
 
 // How an author describes a plugin; see quench_item in quench/abi/module.h.
@@ -66,7 +72,7 @@ class Module {
     module_ = {sizeof(quench_module),
                QUENCH_ABI_MAJOR,
                QUENCH_ABI_MINOR,
-               0,
+               QUENCH_MIN_HOST_MINOR,
                id,
                version,
                "C++ kit, compiler " __VERSION__,

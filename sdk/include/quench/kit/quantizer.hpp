@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "quench/abi/kind/quantizer.h"
+#include "quench/kit/answer.hpp"
 #include "quench/kit/module.hpp"
 #include "quench/kit/tensor.hpp"
 
@@ -199,7 +200,7 @@ inline quench_status predict_group_memory(const quench_quantizer* quantizer,
     const GroupMemory said = reinterpret_cast<const Quantizer*>(quantizer)->memory(
         {*args->info, args->in_features, args->row_dtype, args->weight_dtype,
          (args->flags & QUENCH_GROUP_ON_DEVICE) != 0});
-    *memory = {memory->struct_size, 0, said.observing, said.shared, said.each, said.linear};
+    answer(memory, {sizeof *memory, 0, said.observing, said.shared, said.each, said.linear});
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "quench/abi/tensor.h"
 #include "quench/kit/error.hpp"
@@ -37,27 +38,16 @@ inline std::string name_of(quench_dtype dtype) {
   return prefix + std::to_string(dtype.bits);
 }
 
+// Of elements that C++ has a type for. 16-bit floats are bits in uint16_t, whose dtype says which.
 template <typename T>
-constexpr quench_dtype dtype_of();
-template <>
-constexpr quench_dtype dtype_of<double>() {
-  return kFloat64;
-}
-template <>
-constexpr quench_dtype dtype_of<float>() {
-  return kFloat32;
-}
-template <>
-constexpr quench_dtype dtype_of<int64_t>() {
-  return kInt64;
-}
-template <>
-constexpr quench_dtype dtype_of<int32_t>() {
-  return kInt32;
-}
-template <>
-constexpr quench_dtype dtype_of<uint8_t>() {
-  return kUInt8;
+constexpr quench_dtype dtype_of() {
+  static_assert(std::is_integral_v<T> || std::is_same_v<T, float> || std::is_same_v<T, double>,
+                "no tensor has elements of this type");
+  constexpr int code = std::is_floating_point_v<T> ? QUENCH_DTYPE_FLOAT
+                       : std::is_same_v<T, bool>   ? QUENCH_DTYPE_BOOL
+                       : std::is_signed_v<T>       ? QUENCH_DTYPE_INT
+                                                   : QUENCH_DTYPE_UINT;
+  return {code, 8 * sizeof(T), 1};
 }
 
 // Converts IEEE 754 binary16 to float, exactly.

@@ -1,4 +1,4 @@
-// Converts between tensor views and libtorch. The only header of the SDK that includes libtorch.
+// Converts between tensor views and libtorch. Only this one and torch_stable.hpp include libtorch.
 #pragma once
 
 #include <ATen/Context.h>

@@ -61,10 +61,13 @@ static inline quench_status fault_init(const quench_host* host, quench_error* er
     sizeof(quench_item), 0, "corpus", id, "1.0.0", "A corpus of two words.", "Nobody (2024)", \
         "{}", count, parameters, table, 0, 0                                                  \
   }
-#define FAULT_MODULE(count, items)                                                       \
-  {                                                                                      \
-    sizeof(quench_module), QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR, 0, "test.fault", "1.0.0", \
-        "by hand", fault_init, 0, count, items                                           \
+/* Written for plugin ABI `major`.`minor`, and needs a host of `least`. */
+#define FAULT_MODULE_OF(major, minor, least, count, items)                                       \
+  {                                                                                              \
+    sizeof(quench_module), major, minor, least, "test.fault", "1.0.0", "by hand", fault_init, 0, \
+        count, items                                                                             \
   }
+#define FAULT_MODULE(count, items) \
+  FAULT_MODULE_OF(QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR, 0, count, items)
 
 #endif

@@ -10,8 +10,18 @@ static quench_status half_begin(const char* json, uint64_t bytes, quench_format_
   (void)error;
   return QUENCH_UNSUPPORTED;
 }
-static const quench_format_table table = {
-    sizeof(quench_format_table), NULL, NULL, NULL, NULL, NULL, NULL, half_begin, NULL, NULL, NULL};
+static const quench_format_table table = {sizeof(quench_format_table),
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          half_begin,
+                                          NULL,
+                                          NULL,
+                                          NULL,
+                                          NULL};
 static const quench_item item = {sizeof(quench_item),
                                  0,
                                  "format",

@@ -118,6 +118,7 @@ static const quench_format_table table = {sizeof(quench_format_table),
                                           NULL,
                                           NULL,
                                           NULL,
+                                          NULL,
                                           NULL};
 static const quench_item item = {sizeof(quench_item),
                                  0,

@@ -9,6 +9,7 @@
 
 #include "core/error.hpp"
 #include "core/plugin/wire/crossing.hpp"
+#include "core/plugin/wire/lost_answer.hpp"
 #include "core/plugin/wire/services.hpp"
 #include "tests/core/plugin/wire/fake_plugin.hpp"
 #include "tests/core/plugin/wire/two_peers.hpp"
@@ -724,4 +725,16 @@ TEST_CASE("wire tables: a plugin that has ended fails all calls and closes all o
   CHECK(s.corpus->next(corpus, &document, &s.error) == QUENCH_UNAVAILABLE);
   CHECK(std::string(s.error.message) == "the worker: the connection is closed");
   s.corpus->close(corpus);
+}
+
+TEST_CASE("wire tables: a value that a plugin ended in is not taken for one", "[wire][bad]") {
+  Session s;
+  quench_encoder* encoder = nullptr;
+  REQUIRE(s.tokenizer->open("b", 1, "bytes.txt", "{}", 2, &encoder, &s.error) == QUENCH_OK);
+  s.two.finish();
+  CHECK(s.tokenizer->vocabulary_size(encoder) == 0);
+  CHECK_THROWS_WITH(wire::throw_lost_answer(), "the worker: the connection is closed");
+  CHECK_NOTHROW(wire::throw_lost_answer());
+  s.tokenizer->close(encoder);
+  CHECK_NOTHROW(wire::throw_lost_answer());
 }

@@ -8,7 +8,7 @@
 #include "core/plugin/process/control_socket.hpp"
 #include "tests/support/temporary.hpp"
 
-using quench::MemoryWatch;
+using quench::RoomWatch;
 using quench::SilenceClock;
 using quench::WorkerProcess;
 using Clock = std::chrono::steady_clock;
@@ -66,21 +66,41 @@ TEST_CASE("silence clock: without a limit nothing is too long", "[apart]") {
   CHECK(clock.exceeded(at(0), at(1e6)).empty());
 }
 
-TEST_CASE("memory watch: a worker that holds more than its limit is found, once a second",
+TEST_CASE("room watch: a worker that holds more than its limit is found, once a second",
           "[apart]") {
   const quench::test::TemporaryDir folder;
   WorkerProcess worker({{QUENCH_ECHOING_WORKER}, {}, folder.path()});
-  MemoryWatch watch(worker, uint64_t{96} << 20);
-  CHECK_FALSE(watch.exceeded(at(0)));
+  quench::WorkerLimits limits;
+  limits.memory_bytes = uint64_t{96} << 20;
+  RoomWatch watch(worker, "", limits);
+  CHECK(watch.exceeded(at(0)).empty());
   quench::send_packet(worker.control(), "hold " + std::to_string(128 << 20));
   REQUIRE(quench::receive_packet(worker.control(), 60000));
-  CHECK_FALSE(watch.exceeded(at(0.9)));
-  CHECK(watch.exceeded(at(1)).value_or(0) > uint64_t{128} << 20);
+  CHECK(watch.exceeded(at(0.9)).empty());
+  const std::string found = watch.exceeded(at(1));
+  CHECK_THAT(found, Catch::Matches("held 1[0-9]+ MiB of memory, more than the 96 MiB that it may"));
   worker.kill_now();
   worker.end();
-  CHECK(watch.exceeded(at(2)).value_or(0) > uint64_t{128} << 20);  // remembered
-  MemoryWatch late(worker, 1);
-  CHECK_FALSE(late.exceeded(at(0)));
-  MemoryWatch without_limit(worker, 0);
-  CHECK_FALSE(without_limit.exceeded(at(0)));
+  CHECK(watch.exceeded(at(2)) == found);  // remembered
+  limits.memory_bytes = 1;
+  RoomWatch late(worker, "", limits);
+  CHECK(late.exceeded(at(0)).empty());
+  limits.memory_bytes = 0;
+  RoomWatch without_limit(worker, "", limits);
+  CHECK(without_limit.exceeded(at(0)).empty());
+}
+
+TEST_CASE("room watch: a worker that fills its folder is found", "[apart]") {
+  const quench::test::TemporaryDir folder;
+  WorkerProcess worker({{QUENCH_ECHOING_WORKER}, {}, folder.path()});
+  quench::WorkerLimits limits;
+  limits.scratch_bytes = 3 << 20;
+  RoomWatch watch(worker, folder.path(), limits);
+  folder.write("one", std::string(2 << 20, 'x'));
+  std::filesystem::resize_file(folder.path() / "one", 1 << 30);  // what is not written takes none
+  CHECK(watch.exceeded(at(0)).empty());
+  folder.write("deep/two", std::string(2 << 20, 'x'));
+  CHECK(watch.exceeded(at(1)) == "wrote 4 MiB into its folder, more than the 3 MiB that it may");
+  limits.scratch_bytes = 0;
+  CHECK(RoomWatch(worker, folder.path(), limits).exceeded(at(0)).empty());
 }

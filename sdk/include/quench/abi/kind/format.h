@@ -126,6 +126,28 @@ typedef struct quench_coded_linear {
   const int32_t* g_idx /*: [in] */;
 } quench_coded_linear;
 
+/* Of a codebook's scales. */
+#define QUENCH_SCALES_FLOAT 0
+#define QUENCH_SCALES_POWERS_OF_TWO 1 /* 2^-127 to 2^127, which a byte holds (E8M0) */
+
+/* A linear whose weight is looked up: element i, in C order, is scales[i / block] *
+ * table[t*entries + indices[i]], where t is the row, or 0 if there is one table. Borrowed for the
+ * call; all arrays are C-contiguous in host memory, every index is below `entries`. */
+typedef struct quench_codebook_linear {
+  uint32_t struct_size;
+  int32_t scale_type; /* QUENCH_SCALES_* */
+  const char* name;   /* of the module */
+  int64_t out;
+  int64_t in;
+  int64_t tables;  /* 1, or out */
+  int64_t entries; /* of each table, 2..256 */
+  int64_t blocks;
+  int64_t block; /* consecutive elements that share a scale; the last block may have fewer */
+  const uint8_t* indices /*: [out*in] */;    /* [out,in] */
+  const double* table /*: [tables*entries] */; /* [tables,entries] */
+  const double* scales /*: [blocks] */;
+} quench_codebook_linear;
+
 /* What became of a linear's grid in the file. */
 typedef struct quench_stored_linear {
   uint32_t struct_size;
@@ -233,6 +255,15 @@ typedef struct quench_format_table {
                           const quench_format_sink* sink, quench_error* error) QUENCH_NOEXCEPT;
   /*: optional group write; closes */
   void (*end)(quench_format_writer* writer) QUENCH_NOEXCEPT;
+  /* `store` for a linear with a codebook; a format without it holds integer grids alone. UNSUPPORTED,
+   * naming the linear, for a codebook that the format cannot hold. */
+  /*: optional */
+  quench_status (*store_codebook)(quench_format_writer* writer,
+                                  const quench_codebook_linear* linear,
+                                  const quench_format_sink* sink,
+                                  float* weight /*: inout; [linear.out*linear.in] */,
+                                  quench_stored_linear* stored,
+                                  quench_error* error) QUENCH_NOEXCEPT;
 } quench_format_table;
 
 #ifdef __cplusplus

@@ -85,13 +85,23 @@ typedef struct quench_quantize_sink {
    *   "g_idx"   int32            [in]           group of each input column
    *   "perm"    int32            [in]           perm[k]: the column that was quantized k-th
    *
-   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). Other tensors are kept unchanged.
+   * A weight is then scales[:,g_idx] * (codes - zeros[:,g_idx]). A weight that is looked up in a
+   * table has, instead of codes and zeros:
+   *
+   *   "indices" uint8            [out,in]       entries of the table
+   *   "table"   float64|float32  [entries], or [out,entries] where each row has its own
+   *   "scales"  float64|float32, or uint8 for powers of two, 2^(scale-127):
+   *             [out,groups] with groups that divide a row, or [blocks] of as many consecutive
+   *             weights in C order as the number "block" says, of which the last may have fewer
+   *
+   * It is then scales * table[indices]. Other tensors are kept unchanged.
    */
   quench_status (*tensor)(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
                           const int64_t* shape /*: [dimensions] */,
                           quench_tensor* view /*: is out deferred view */,
                           quench_error* error) QUENCH_NOEXCEPT;
-  /* Records a number: "bits_per_weight" (with scales, zeros and order; required), "loss" (the
+  /* Records a number: "bits_per_weight" (with scales, zeros and order; required, but where a
+   * table is given, which the host then counts with indices and scales as they are), "loss" (the
    * method's weighted sum of squared errors), "damp", "retries", "dead", ... Names that begin with
    * "seconds." are times: summed over linears and excluded from comparisons. */
   quench_status (*number)(void* context, const char* name, double value,
