@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Any, NamedTuple, Optional
 
+from .metric_text import text_difference
 from .run_records import NewerVersion, read_run
 from .texts import printable
 from .values import canonical, is_number
@@ -45,6 +46,7 @@ class Comparison(NamedTuple):
     changed: list
     only_first: list  # names of cells
     only_second: list
+    other_texts: dict  # {how values of both runs differ in what they were measured on: how many}
 
 
 def manifest_differences(first, second):
@@ -148,9 +150,15 @@ def compare(first, second):
     both = [(record, after[cell]) for cell, record in before.items() if cell in after]
     changed = [_change(a, b) for a, b in both
                if a["value"] != b["value"] or (a["error"] is None) != (b["error"] is None)]
+    texts = {}
+    for a, b in both:
+        how = text_difference(a, b) if a["index"] == 0 else ""
+        if how:
+            how = "%s with %s" % (a["metric"], how)
+            texts[how] = texts.get(how, 0) + 1
     return Comparison(len(both) - len(changed), changed,
                       [cell_name(record) for cell, record in before.items() if cell not in after],
-                      [cell_name(record) for cell, record in after.items() if cell not in before])
+                      [cell_name(record) for cell, record in after.items() if cell not in before], texts)
 
 
 def _spelled(value):
@@ -167,7 +175,8 @@ def as_json(differences, values):
             "changed": [{"cell": one.cell, "was": _spelled(one.was), "is": _spelled(one.now),
                          "delta": _spelled(one.delta), "stderr": _spelled(one.stderr), "paired": one.paired}
                         for one in values.changed],
-            "only_first": values.only_first, "only_second": values.only_second}
+            "only_first": values.only_first, "only_second": values.only_second,
+            "other_texts": [{"how": how, "values": count} for how, count in values.other_texts.items()]}
 
 
 def as_text(differences, values):
@@ -182,6 +191,8 @@ def as_text(differences, values):
         return text[:-2] if text.endswith(".0") else text
 
     lines = ["manifest  %s: %s, was %s" % (one.path, leaf(one.now), leaf(one.was)) for one in differences]
+    lines += ["text      %d of %s: no difference of these values is one of the models" % (count, printable(how, MOST_OF_A_NAME))
+              for how, count in values.other_texts.items()]
     for one in values.changed:
         line = "value     %s: %s, was %s" % (one.cell, number(one.now), number(one.was))
         if one.delta is not None:

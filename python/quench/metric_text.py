@@ -81,6 +81,15 @@ def _short_hash(content):
     return hashlib.sha256(canonical(content).encode()).hexdigest()[:_SHORT_HASH]
 
 
+def text_difference(before, after):
+    """How the texts of two records of one cell differ, "" where they do not or are not known."""
+    text = metric_text(after)
+    if text is None:
+        return ""
+    return CurrentTexts([{"jobs": [before["job"]], "metric": before["metric"].partition("/")[0],
+                          "text": text}]).difference(before)
+
+
 class CurrentTexts:
     """The texts that the manifest of a run measures on now, as its run.json lists them."""
 

@@ -17,7 +17,7 @@ import os
 import re
 import stat
 import sys
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from .metric_text import TextNames, metric_text
 from .texts import printable
@@ -38,6 +38,7 @@ COLUMNS = (  # name, dotted path, type: those of `quench results --csv`
     ("family", "environment.family", TEXT), ("dtype", "environment.dtype", TEXT), ("device", "environment.device", TEXT),
     ("seed", "environment.seed", INTEGER), ("cached", "cached", TEXT), ("key", "key", TEXT),
 )
+_TEXT = "text."  # before the parameter in which texts of one metric differ
 BEHIND = (("items", "items", JSON), ("details", "details", JSON))
 _RAW = json.JSONDecoder().raw_decode
 
@@ -151,8 +152,7 @@ class _Entry(NamedTuple):
     label: str
     of_metric: str  # of a quantization error: the metric that it derives from
     of_value: float  # and its value
-    measured: dict  # the record that says on what the metric measured: itself, or what it derives from
-    text: Any  # metric_text() of that record
+    texts: list  # of _Texts
     value: float
     stderr: float  # NaN: there is none
     error: str
@@ -163,7 +163,7 @@ def _float(value):
     return math.nan if value is None else float(value)
 
 
-def _entry(record):
+def _entry(record, texts):
     checkpoint, averaging, quantizer = record["checkpoint"] or {}, record["averaging"], record["quantizer"]
     name = checkpoint["revision"] if isinstance(checkpoint.get("revision"), str) else checkpoint["model"]
     if isinstance(checkpoint.get("branch"), str) and checkpoint["branch"]:
@@ -178,11 +178,10 @@ def _entry(record):
         bits = quantizer.get("bits_per_weight")
         variant = quantizer["label"] + "".join(" %s %s" % (what, canonical(record[what])) for what in ("draw", "jitter")
                                                if is_number(record[what]) and record[what] != 0)
-    measured = getattr(record, "source", record)
-    derives = record["metric"] == "quantization_error" and record["error"] is None
+    derives = _derives(record)
     return _Entry(record["job"], name, variant, "%.2f" % bits if is_number(bits) else bits if isinstance(bits, str) else "-",
                   record["metric"], record["label"], record["details"]["metric"] if derives else "",
-                  _float(record["details"]["quantized"] if derives else None), measured, metric_text(measured),
+                  _float(record["details"]["quantized"] if derives else None), [text or "-" for text in texts.of(record)],
                   _float(record["value"]), _float(record["stderr"]), record["error"] or "", _point(record))
 
 
@@ -213,25 +212,36 @@ class _Points:
 
 
 class _Texts:
-    """The columns of what the metrics measured on, as far as entries of one metric differ in it: a corpus, a block."""
+    """The columns of what the metrics measured on, as far as records of one metric differ in it: a corpus, a block."""
 
-    def __init__(self, entries):
+    def __init__(self, records):
         self._names = TextNames()
-        for entry in entries:
-            self._names.add(self._metric(entry), entry.text, entry.measured["details"])
+        for record in records:
+            measured = _measured(record)
+            self._names.add(_measured_metric(record), metric_text(measured), measured["details"])
         self.titles = self._names.all_differing()
 
-    @staticmethod
-    def _metric(entry):
-        """"hessian" of "hessian/trace"; of an error, the metric that it derives from."""
-        return (entry.of_metric or entry.metric).partition("/")[0]
+    def of(self, record):
+        """A text for each title, "" where the metric has no such parameter."""
+        if not self.titles:
+            return []
+        metric, text = _measured_metric(record), metric_text(_measured(record))
+        return [self._names.value(metric, text, title) for title in self.titles]
 
-    def of(self, entry):
-        return [self._names.value(self._metric(entry), entry.text, title) or "-" for title in self.titles]
 
-    def words(self, entry):
-        """"block 128, corpus web, " for a line of text."""
-        return "".join("%s %s, " % pair for pair in zip(self.titles, self.of(entry)) if pair[1] != "-")
+def _measured(record):
+    """The record that says on what the metric measured: itself, or what it derives from."""
+    return getattr(record, "source", record)
+
+
+def _measured_metric(record):
+    """"hessian" of "hessian/trace"; of an error, the metric that it derives from."""
+    metric = record["details"]["metric"] if _derives(record) else record["metric"]
+    return metric.partition("/")[0]
+
+
+def _derives(record):
+    return record["metric"] == "quantization_error" and record["error"] is None
 
 
 def _take_loss(losses, loss):
@@ -246,8 +256,11 @@ def _take_loss(losses, loss):
 
 def _rows(records):
     """(rows of printable text, the first with titles; a line for each failed cell)."""
-    entries = [_entry(record) for record in records]
-    points, texts = _Points(entries), _Texts(entries)
+    if not isinstance(records, Lines):
+        records = list(records)
+    texts = _Texts(records)
+    entries = [_entry(record, texts) for record in records]
+    points = _Points(entries)
     rows = [[*points.titles, *texts.titles, "checkpoint", "quantizer", "bits", "metric", "value", "error ΔQL"]]
     waiting = {}  # (loss, row) that wait for the error that derives from them, in the order of arrival
     failures = []
@@ -255,11 +268,12 @@ def _rows(records):
         def place(metric, entry=entry):
             return waiting.setdefault((entry.job, entry.checkpoint, entry.quantizer, entry.label, metric), [])
 
-        head = [*points.of(entry), *texts.of(entry), entry.checkpoint, entry.quantizer, entry.bits]
+        head = [*points.of(entry), *entry.texts, entry.checkpoint, entry.quantizer, entry.bits]
         if entry.error:
+            named_texts = "".join("%s %s, " % pair for pair in zip(texts.titles, entry.texts) if pair[1] != "-")
             failures.append("failed: %s%s, %s, %s: %s\n" % tuple(
                 printable(text, MOST_OF_A_CELL)
-                for text in (points.words(entry) + texts.words(entry), entry.checkpoint, entry.quantizer, entry.metric,
+                for text in (points.words(entry) + named_texts, entry.checkpoint, entry.quantizer, entry.metric,
                              entry.error)))
         elif entry.metric == "quantization_error":
             percent = _with_error(entry.value * 100, entry.stderr * 100, 3) + " %"
@@ -315,8 +329,9 @@ def _common(a, b):
     return a if a == b else REAL
 
 
-def columns_of(records):
-    """(name, dotted path, type) of every column: behind `job` one for each value that points of a sweep set."""
+def columns_of(records, texts):
+    """(name, dotted path, type) of every column: behind `job` one for each value that points of a sweep set, before `metric`
+    one for each of _Texts."""
     swept = {}
     for point in records.points() if isinstance(records, Lines) else map(_point, records):
         for path, value in point.items():
@@ -325,12 +340,17 @@ def columns_of(records):
             elif value is not None:
                 swept[path] = _common(swept[path], _type_of(value))
     points = [("sweep." + path, "environment.sweep." + path, kind) for path, kind in sorted(swept.items())]
-    return [COLUMNS[0], *points, *COLUMNS[1:], *BEHIND]
+    measured_on = [(_TEXT + title, None, TEXT) for title in texts.titles]
+    metric = [name for name, _, _ in COLUMNS].index("metric")
+    return [COLUMNS[0], *points, *COLUMNS[1:metric], *measured_on, *COLUMNS[metric:], *BEHIND]
 
 
-def _value(record, column):
+
+def _value(record, column, texts):
     """The value of a column as SQLite keeps it: numbers, text, None."""
-    _, path, kind = column
+    name, path, kind = column
+    if path is None:
+        return dict(zip(texts.titles, texts.of(record)))[name[len(_TEXT):]] or None
     field, _, member = path.partition(".")
     value = record[field]
     if member:
@@ -387,10 +407,11 @@ class _NewFile:
 
 
 def write_sqlite(path, records):
-    """A database with the table `records`. `records` are iterated twice. Raises Failure and OSError."""
+    """A database with the table `records`. `records` are iterated three times. Raises Failure and OSError."""
     import sqlite3  # noqa: PLC0415
 
-    columns = columns_of(records)
+    texts = _Texts(records)
+    columns = columns_of(records, texts)
     named = ", ".join('"%s" %s' % (name.replace('"', '""'), "TEXT" if kind is JSON else kind) if (name, at, kind) not in BEHIND
                       else "%s TEXT" % name for name, at, kind in columns)
     with _NewFile(path) as temporary:
@@ -400,7 +421,7 @@ def write_sqlite(path, records):
             database.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=FULL; BEGIN;")
             database.execute("CREATE TABLE records (%s)" % named)
             database.executemany("INSERT INTO records VALUES (%s)" % ",".join("?" * len(columns)),
-                                 ([_value(record, column) for column in columns] for record in records))
+                                 ([_value(record, column, texts) for column in columns] for record in records))
             database.execute("COMMIT")
             database.close()
         except sqlite3.Error as failure:
@@ -409,11 +430,12 @@ def write_sqlite(path, records):
 
 def write_parquet(path, records):
     """A Parquet file with the columns of write_sqlite: numbers as float64 (so NaN stays one) or int64, `items` as lists.
-    `records` are iterated twice. Raises Failure and OSError."""
+    `records` are iterated three times. Raises Failure and OSError."""
     import pyarrow  # noqa: PLC0415
     import pyarrow.parquet  # noqa: PLC0415
 
-    columns = columns_of(records)
+    texts = _Texts(records)
+    columns = columns_of(records, texts)
     types = {TEXT: pyarrow.string(), JSON: pyarrow.string(), INTEGER: pyarrow.int64(), REAL: pyarrow.float64()}
     items = pyarrow.list_(pyarrow.float64())
     schema = pyarrow.schema([(name, items if name == "items" else types[kind]) for name, _, kind in columns])
@@ -421,7 +443,7 @@ def write_parquet(path, records):
     def value(record, column):
         if column[0] == "items":
             return None if record["items"] is None else [float(item) for item in record["items"]]
-        found = _value(record, column)
+        found = _value(record, column, texts)
         return float(found) if column[2] is REAL and found is not None else found
 
     with _NewFile(path) as temporary:

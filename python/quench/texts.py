@@ -1,8 +1,13 @@
 """Words for messages of one line, as the program spells them."""
 
 
+def misleads(code):
+    """Whether the character has no shape but ends a line or changes the direction of the text around it."""
+    return code in (0x061C, 0x200E, 0x200F) or 0x2028 <= code <= 0x202E or 0x2066 <= code <= 0x2069
+
+
 def printable(text, limit=120):
-    """Without control characters and bytes that are no UTF-8, which are escaped; cut at `limit` bytes."""
+    """Without control characters, those that mislead and bytes that are no UTF-8, which are escaped; cut at `limit` bytes."""
     out, size = [], 0
     for char in text:
         if size >= limit:
@@ -10,6 +15,8 @@ def printable(text, limit=120):
         code = ord(char)
         if code < 0x20 or 0x7F <= code < 0xA0:
             char = "\\x%02x" % code
+        elif misleads(code):
+            char = "\\u%04x" % code
         elif 0xD800 <= code < 0xE000:  # of a name that is no UTF-8, as os.fsdecode gives it
             char = "\\x%02x" % (code & 0xFF)
         out.append(char)

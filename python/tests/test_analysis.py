@@ -23,6 +23,19 @@ def one_pair(floating, a, b):
     return run
 
 
+def with_seeds(measured):
+    """{(seed, branch): [(float items, rtn items) of each checkpoint]}."""
+    run = made_run.MadeRun(items=0)
+    for (seed, branch), checkpoints in measured.items():
+        for place, pair in enumerate(checkpoints, 1):
+            weights = run.weights(branch, 1000 * place, sweep={"seed": seed}, job=seed)
+            for method, items in zip((None, "rtn"), pair):
+                record = run.loss(weights, method, method and 3)
+                record["items"], record["value"] = items, sum(items) / len(items)
+                record["details"].pop("bits_per_byte")
+    return run
+
+
 @unittest.skipIf(MISSING, "this Python has no " + " and no ".join(MISSING))
 class AnalysisTest(support.FileTest):
     def load(self, run, **manifest):
@@ -42,6 +55,31 @@ class AnalysisTest(support.FileTest):
         self.assertEqual((row["over"], row["n"], row["unit"], row["bits"]), ("items", 4, "nats/token", 3))
         self.assertEqual(row["notes"], "One calibration draw: no interval over draws. rtn uses no calibration data. "
                                        "One training run.")
+
+    def test_over_items_the_differences_of_seeds_are_averaged_first(self):
+        own = {0: [0.1, 0.3, 0.2, 0.2], 1: [0.3, 0.1, 0.3, 0.1]}  # their mean is 0.2, 0.2, 0.25, 0.15
+        run = self.load(with_seeds({(seed, branch): [([3.0] * 4, [3.5 + (d if branch == "a" else 0) for d in items])]
+                                    for seed, items in own.items() for branch in ("a", "b")}))
+        frame = run.contrast("a", "b", match=["bits", "step"])
+        row = frame[frame["over"] == "items"].iloc[0]
+        self.assertAlmostEqual(row["mean"], 0.2, 12)
+        self.assertAlmostEqual(row["stderr"], (0.005 / 3) ** 0.5 / 2, 12)
+        self.assertEqual(set(frame["over"]), {"items", "seeds"})
+
+    def test_at_equal_loss_each_seed_is_compared_by_itself(self):
+        def line(*floats):
+            return [([loss] * 4, [loss + 0.1] * 4) for loss in floats]
+
+        def found(second):
+            run = self.load(with_seeds({(0, "a"): line(3.0, 2.0), (0, "b"): line(2.5, 2.0), (1, "a"): line(3.0, 2.0), (1, "b"): line(*second)}))
+            return run.contrast("a", "b", at="equal_loss", within=0.6)
+        with self.assertRaisesRegex(ValueError, "rtn bits=3: seed 1: a: the float losses between step1000 and step2000 are 1 nats per token apart"):
+            found((2.6, 2.1))
+        with self.assertRaisesRegex(ValueError, r"seed 1: the float losses of a \(2.0000 to 3.0000\) and of b \(1.0000 to 1.5000\) do not overlap"):
+            found((1.5, 1.0))
+        frame = found((2.5, 2.0))
+        self.assertTrue(frame.iloc[0]["what"].endswith("a float loss of 2.0000"), frame.iloc[0]["what"])
+        self.assertIn("At seed 0 a has that float loss at step2000", frame.iloc[0]["notes"])
 
     def test_documents_are_the_sample_where_there_are_ten(self):
         run = made_run.MadeRun(items=48, documents=24)
@@ -81,8 +119,8 @@ class AnalysisTest(support.FileTest):
         self.assertTrue((frame["told_apart"] | ~frame["told_apart_of_all"]).all())
         self.assertIn("<li>branch: constant, decay12, decay6</li>", run._repr_html_())
         alone = self.load(made_run.quickstart()).findings()
-        self.assertRegex(alone[0], r"^In this run, at step1200: quantized by rtn bits=3, the model loses 0\.\d+ nats per token "
-                                   r"\[.* over 60 validation items in runs of 10\]; by rtn bits=4, ")
+        self.assertRegex(alone[0], r"^At step1200: quantized by rtn bits=3, the loss changes by \+0\.\d+ nats per token "
+                                   r"\(95 % interval \+0\.\d+ to \+0\.\d+ over 60 validation items, block bootstrap of 10\); by rtn bits=4, ")
 
     def test_values_of_different_texts_are_not_compared(self):
         run = self.load(made_run.two_texts())

@@ -1,6 +1,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import unittest
 
 import made_run
@@ -50,6 +51,87 @@ class FiguresTest(support.FileTest):
                     if trace.kind not in ("interval", "contour"):
                         self.assertIn(list(zip(map(float, trace.x), map(float, trace.y))), found[trace.name], trace.name)
 
+    def depth_run(self):
+        """A trajectory whose Taylor terms, residual stream and linears say where the damage enters."""
+        made = made_run.MadeRun(items=4)
+        for step in (100, 200, 400):
+            weights = made.weights("main", step)
+            made.loss(weights)
+            method = made.loss(weights, "gptq", 3)["quantizer"]
+            parts = {"model.embed_tokens": 0.0, **{"model.layers.%d.%s" % (block, name): step * (block + 1) * size for block in
+                     range(11) for name, size in (("attn", 1e-5), ("mlp", 3e-5))}, "lm_head": -0.001}
+            made.value(weights, "taylor", 0.02, quantizer=method, details={
+                "change": 1.25 * sum(parts.values()), "parts": {name: {"change": value} for name, value in parts.items()}})
+            made.value(weights, "divergence", 0.1, quantizer=method, details={
+                "residual_errors": [0.01 * (block + 1) for block in range(11)],
+                "layers": [{"name": "model.layers.%d.mlp" % block, "relative_error": None if block == 3 else 0.1 * block}
+                           for block in range(11)]})
+        return made
+
+    def test_the_rows_of_depth_add_up_to_the_whole_error(self):
+        run = self.load(self.depth_run())
+        panel, = run.figure_data("depth").panels
+        self.assertEqual(panel.rows, ["model.embed_tokens", *("block %d" % i for i in range(11)), "lm_head",
+                                      "together, beyond the sum"])
+        whole = {it["step"]: it.record["details"]["change"] for it in run.observations if it["metric"] == "taylor"}
+        heat, = panel.traces
+        for column, step in enumerate((100, 200, 400)):
+            cells = [z for x, z in zip(heat.x, heat.z) if x == column]
+            self.assertEqual(len(cells), len(panel.rows))
+            self.assertAlmostEqual(sum(cells), whole[step], 15)
+            self.assertAlmostEqual(cells[2], step * 2 * 4e-5, 15)
+            self.assertAlmostEqual(cells[-1], whole[step] / 5, 15)
+        self.assertEqual(panel.categories[0].split("\n")[1], "%+.3g" % whole[100])
+        drawn, = run.figure("depth")
+        image, = drawn.get_images()
+        self.assertEqual(image.get_array().shape, (14, 3))
+        self.assertEqual([image.get_array()[y, x] for x, y in zip(heat.x, heat.y)], heat.z)
+
+    def test_depth_of_other_errors(self):
+        run = self.load(self.depth_run())
+        residual, = run.figure_data("depth", y="residual").panels
+        self.assertEqual((residual.rows[10], residual.traces[0].z[:2]), ("block 10", [0.01, 0.02]))
+        linears = run.figure_data("depth", y="error", x="position").panels[0]
+        self.assertNotIn("block 3", linears.rows)  # no linear there says an error
+        self.assertEqual(linears.categories, ["step100", "step200", "step400"])
+        self.assertEqual(self.load(made_run.quickstart()).figure_data("depth").panels, [])
+
+    def test_panels_have_one_vertical_range_unless_their_values_differ_in_size(self):
+        run = self.load(made_run.demo())
+        for kind in ("error_vs_tokens", "loss_vs_tokens"):
+            axes, data = run.figure(kind, panels="quantizer"), run.figure_data(kind, panels="quantizer")
+            self.assertGreater(len(axes), 1)
+            self.assertEqual(len({each.get_ylim() for each in axes}), 1)
+            low, high = axes[0].get_ylim()
+            for trace in (trace for panel in data.panels for trace in panel.traces if trace.kind != "strip"):
+                self.assertTrue(all(low <= y <= high for y in (*trace.y, *trace.low, *trace.high)))
+        for options in ({"panels": "bits"}, {"panels": "quantizer", "share_y": False}):
+            self.assertGreater(len({each.get_ylim() for each in run.figure("error_vs_tokens", **options)}), 1)
+        self.assertEqual(len({each.get_ylim() for each in run.figure("error_vs_tokens", panels="bits", share_y=True)}), 1)
+        self.assertFalse(any(panel.shared for panel in run.figure_data("loss_plane", panels="quantizer").panels))
+        with self.assertRaisesRegex(ValueError, "`share_y`: got the text \"no\", wanted true or false"):
+            run.figure("error_vs_tokens", share_y="no")
+
+    def test_the_learning_rate_is_that_of_every_step_where_the_run_trained(self):
+        import numpy  # noqa: PLC0415
+
+        made = made_run.demo()
+        run = self.load(made)
+        for axis in ("step", "tokens"):
+            strips = {trace.name: trace for panel in run.figure_data("error_vs_tokens", right="lr", x=axis).panels
+                      for trace in panel.traces if trace.kind == "strip"}
+            for branch in ("constant", "decay6", "decay12"):
+                rows, drawn = made.training[branch + ".jsonl"], strips[branch + ", learning rate"]
+                self.assertEqual((drawn.x[-1], drawn.y[-1]), (rows[-1][axis], rows[-1]["lr"]))
+                self.assertLess(len(drawn.x), len(rows))
+                for row in rows:  # also between the corners
+                    if row[axis] >= drawn.x[0]:
+                        self.assertAlmostEqual(numpy.interp(row[axis], drawn.x, drawn.y), row["lr"], delta=1e-4 * max(drawn.y))
+        shutil.rmtree(os.path.join(run.folder, "training"))
+        bare = quench.load(run.folder)
+        strip = next(trace for trace in bare.figure_data("error_vs_tokens", right="lr").panels[0].traces if trace.kind == "strip")
+        self.assertEqual(len(strip.x), len(strip.observations))
+
     def test_rows_of_a_training_are_sealed_and_those_of_earlier_versions_are_read(self):
         made = made_run.demo()
         rows = made.training["constant.jsonl"]
@@ -72,6 +154,20 @@ class FiguresTest(support.FileTest):
         self.assertEqual([trace.y for trace in earlier.panels[0].traces], [trace.y for trace in whole.panels[0].traces])
         self.assertEqual(earlier.caption, whole.caption)
 
+    def test_what_a_figure_says_fits_into_it_and_has_no_markup(self):
+        import matplotlib  # noqa: PLC0415
+
+        with matplotlib.rc_context({"text.parse_math": False}):  # as in files
+            axes = self.load(made_run.demo()).figure("spectrum")[0]
+            whole = axes.figure
+            whole.canvas.draw()
+            self.assertNotIn("$", "".join(label.get_text() for label in axes.get_yticklabels()))
+            self.assertIn("10⁻", "".join(label.get_text() for label in axes.get_yticklabels()))
+            legend = next(other.get_legend() for other in whole.axes if other.get_legend())
+            box = legend.get_window_extent()
+            self.assertGreaterEqual(box.x0, 0)
+            self.assertLessEqual(box.x1, whole.bbox.width)
+
     def test_bars_are_as_high_as_the_data_say(self):
         run = self.load(made_run.demo())
         axes, data = run.figure("bars"), run.figure_data("bars")
@@ -79,6 +175,12 @@ class FiguresTest(support.FileTest):
             self.assertEqual(sorted(round(patch.get_height(), 12) for patch in into.patches),
                              sorted(round(y, 12) for trace in panel.traces for y in trace.y))
             self.assertEqual([text.get_text() for text in into.get_xticklabels()], panel.categories)
+        axes, data = run.figure("bars", at="all"), run.figure_data("bars", at="all")
+        for panel, into in zip(data.panels, axes):  # of many, as many as fit are named
+            names = [text.get_text() for text in into.get_xticklabels()]
+            self.assertGreater(len(panel.categories), 24)
+            self.assertLessEqual(len(names), 24)
+            self.assertEqual([panel.categories[int(place)] for place in into.get_xticks()], names)
 
     def test_figures_are_functions_and_are_saved_as_pdf_svg_and_png(self):
         from quench.analysis import figures  # noqa: PLC0415
@@ -115,13 +217,39 @@ class FiguresTest(support.FileTest):
                     self.assertEqual(seen.setdefault(text, index), index)
         self.assertGreater(len(seen), 4)
 
+    def test_a_line_has_one_name_in_all_figures(self):
+        run = self.load(made_run.demo())
+        by_average = {entry[2] for entry in run.figure_data("error_vs_tokens", lines="averaging").legend}
+        self.assertLessEqual({"checkpoints", "lawa"}, by_average)
+        self.assertIn("lawa", {entry[2] for entry in run.figure_data("error_vs_tokens", lines=[]).legend})
+
+        made = made_run.sweep(seeds=2)
+        made.training = {"job~%d/trunk.jsonl" % job: made_run._log(50) for job in range(8)}
+        run = quench.load(made.write(os.path.join(self.folder, "sweep"), {}))
+        trained = {entry[2] for entry in run.figure_data("training_loss").legend}
+        self.assertEqual(len(trained), 4)  # seeds share a colour
+        self.assertEqual(trained, {entry[2] for entry in run.figure_data("bars").legend if entry[0] == "color"})
+
+    def test_a_point_without_an_interval_says_that_it_has_no_spread(self):
+        run = self.load(made_run.demo())
+        note = ("note", 0, "without an interval: one draw, no spread", -1)
+        for kind in "error_vs_tokens", "bars":
+            data = run.figure_data(kind)
+            self.assertIn(note, data.legend)
+            axes = run.figure(kind)
+            shown = [text.get_text() for each in axes[0].figure.axes if each.get_legend()
+                     for text in each.get_legend().get_texts()]
+            self.assertIn(note[2], shown)
+            for options in {"spread": "none"}, {"spread": "items"}:  # nothing has any, and everything
+                self.assertNotIn("note", [entry[0] for entry in run.figure_data(kind, **options).legend])
+
     def test_the_default_figures_are_those_that_show_something(self):
         run = self.load(made_run.quickstart())
         self.assertEqual(list(run.figures()), ["error_vs_tokens", "loss_vs_tokens", "loss_plane", "bars"])
 
     def test_wrong_options_are_one_line(self):
         run = self.load(made_run.quickstart())
-        for kind, options, words in (("errors", {}, "unknown figure `errors`; known are error_vs_tokens"),
+        for kind, options, words in (("errors", {}, "unknown figure `errors`; did you mean `error_vs_tokens`"),
                                      ("bars", {"x": "step"}, "bars: unknown key `x`; did you mean `y`?"),
                                      ("bars", {"lines": "branches"}, "bars: `lines`: unknown dimension `branches`"),
                                      ("bars", {"at": "end"}, "bars: `at`: got the text \"end\", wanted last, first, all")):

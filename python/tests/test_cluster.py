@@ -1,5 +1,6 @@
 """Jobs of clusters: the scripts that they become, the records of what was submitted, and what a cluster says of its tasks."""
 
+import copy
 import json
 import os
 import signal
@@ -7,6 +8,7 @@ import subprocess
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 import support
 
@@ -288,6 +290,38 @@ class Pasted(support.FileTest):
                          "/home/me/m.yaml --out /home/me/runs/decay --set 'a=it'\\''s b'\n")
         description = files_of("htcondor", some_job(), self.write("x\n", "my.sub"))
         self.assertEqual((description["job.sub"], list(description)), ("x\n", ["job.sub", "task.sh"]))
+
+
+class Refusals(support.FileTest):
+    def refusal(self, said):
+        tool = Path(self.folder, "sbatch")
+        tool.write_text("#!/bin/sh\necho '%s' >&2\nexit 1\n" % said)
+        tool.chmod(0o755)
+        engine = copy.copy(ENGINES["slurm"])
+        engine.submits = [str(tool)]
+        with self.assertRaises(Error) as caught:
+            engine.hand_over(Path(self.folder, "job.sbatch"))
+        return caught.exception
+
+    def test_more_tasks_than_the_cluster_takes_are_the_users_to_change(self):
+        for said in ("sbatch: error: Batch job submission failed: Invalid job array specification",
+                     "sbatch: error: QOSMaxSubmitJobPerUserLimit"):
+            failure = self.refusal(said)
+            self.assertIsInstance(failure, Wrong)
+            self.assertTrue(str(failure).endswith("the cluster allows fewer tasks of one job: submit with fewer --shares"), failure)
+
+    def test_a_partition_that_is_not_there_is_said_with_the_key_and_those_that_are(self):
+        said = "sbatch: error: invalid partition specified: gpu"
+        with mock.patch.dict(os.environ, {"PATH": self.folder}):
+            self.assertTrue(str(self.refusal(said)).endswith(
+                "/sbatch: invalid partition specified: gpu; wanted `cluster.partition`"))
+            tool = Path(self.folder, "sinfo")
+            tool.write_text("#!/bin/sh\necho long\necho debug\necho long\n")
+            tool.chmod(0o755)
+            self.assertTrue(str(self.refusal(said)).endswith("; wanted `cluster.partition`, one of debug, long"))
+
+    def test_what_may_pass_is_not(self):
+        self.assertNotIsInstance(self.refusal("sbatch: error: Unable to contact slurm controller"), Wrong)
 
 
 class Submissions(support.FileTest):

@@ -8,6 +8,7 @@ import sys
 import unittest
 from pathlib import Path
 
+import made_run
 import odd_runs
 import support
 from quench.diff import Difference, as_json, as_text, compare, manifest_differences
@@ -29,14 +30,41 @@ class DiffTest(support.FileTest):
         return subprocess.run([sys.executable, SOURCE / "python/quench/start.py", "diff", *words], cwd=self.folder,
                               capture_output=True, text=True, timeout=60)
 
+    def known(self, text):
+        """What that program told, too."""
+        out = json.loads(text)
+        self.assertEqual(out.pop("other_texts"), [])
+        return out
+
+    def test_values_of_other_texts_are_told_once_for_each_way(self):
+        runs = [made_run.MadeRun(items=4), made_run.MadeRun(items=4)]
+        for run in runs:
+            for step in 100, 200:
+                weights = run.weights("main", step)
+                run.loss(weights)
+                run.loss(weights, "rtn", 3)
+        for record in runs[1].records:
+            record["details"]["corpora"]["corpus"]["fingerprint"] = "beef"
+        for record in runs[1].records[:1]:
+            record["details"]["params"]["block"] = 64
+        for name, run in zip("ab", runs):
+            run.write(os.path.join(self.folder, name), {"name": name})
+        one = "validation_loss with another corpus `held_out` (cafe, now beef)"
+        both = "validation_loss with another block (2048, now 64) and another corpus `held_out` (cafe, now beef)"
+        values = self.compare("a", "b")
+        self.assertEqual(values.other_texts, {one: 3, both: 1})
+        said = self.ended("a", "b").stdout
+        self.assertIn("text      3 of %s: no difference of these values is one of the models\n" % one, said)
+        self.assertEqual(self.compare("a", "a").other_texts, {})
+
     def test_it_tells_what_the_program_told(self):
         values = self.compare("odd", "changed")
         self.assertEqual(as_text(MANIFESTS, values), (DATA / "odd-changed.txt").read_text())
-        self.assertEqual(json.loads(json.dumps(as_json(MANIFESTS, values))), json.loads((DATA / "odd-changed.json").read_text()))
+        self.assertEqual(self.known(json.dumps(as_json(MANIFESTS, values))), json.loads((DATA / "odd-changed.json").read_text()))
 
     def test_the_command_prints_the_same(self):
         self.assertEqual(self.ended("odd", "changed").stdout, (DATA / "odd-changed.txt").read_text())
-        self.assertEqual(json.loads(self.ended("--json", "--", "odd", "changed").stdout),
+        self.assertEqual(self.known(self.ended("--json", "--", "odd", "changed").stdout),
                          json.loads((DATA / "odd-changed.json").read_text()))
 
     def test_a_run_differs_from_itself_in_what_is_no_number_alone(self):

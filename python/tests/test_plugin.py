@@ -1,6 +1,7 @@
 """How a plugin file is run."""
 
 import os
+import re
 import sys
 import unittest
 
@@ -51,6 +52,15 @@ class PluginTest(FileTest):
                 plugin.load()
             self.assertEqual(failure.exception.name, "absent_library")
             self.assertIn(sys.executable, str(failure.exception))
+
+    def test_what_a_file_cannot_import_is_said_with_what_to_type(self):
+        plugin = Plugin(self.write(FAMILY.format(library="no_such_library"), "mine.py"))
+        with self.assertRaisesRegex(ModuleNotFoundError, "^No module named 'no_such_library' in %s: install it .* or name an "
+                                    "interpreter that has it with QUENCH_PYTHON$" % re.escape(sys.executable)):
+            plugin.load()
+        part = Plugin(self.write(FAMILY.format(library="json.no_such_part"), "part.py"))
+        with self.assertRaisesRegex(ModuleNotFoundError, "^No module named 'json.no_such_part'$"):
+            part.load()
 
     def test_what_lies_beside_a_file_is_still_found(self):
         self.write("ANSWER = 7\n", "_beside_it.py")

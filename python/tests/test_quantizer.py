@@ -79,6 +79,26 @@ class QuantizerTest(FileTest):
         self.assertEqual(sink.numbers, {"bits_per_weight": 4.25, "loss": 1.5})
         self.assertEqual(sink.texts, {"fallback": "layer.7 up"})
 
+    def test_a_table_reaches_the_sink_with_its_scales_and_without_a_count_of_bits(self):
+        worker = self.work("""
+            import numpy, quench
+
+            @quench.quantizer(bits=4)
+            def looked_up(weight, bits):
+                table = numpy.array([-1, -0.25, 0.5, 1], "f4")
+                power = numpy.full((weight.shape[0], 1), 126, "u1")
+                scale = numpy.ldexp(1.0, power.astype("i4") - 127)
+                indices = abs(weight[..., None] - scale[..., None] * table).argmin(-1)
+                return quench.Quantized(weight=scale * table[indices], indices=indices, table=table, scales=power)
+        """)
+        quantizer = Quantizer(worker, '{"bits": 4}')
+        out, sink = quantizer.quantize(quantizer.begin([("layer.7", "up", 40, 64)], 64), WEIGHT)
+        self.assertEqual(sink.tensors["indices"].dtype, numpy.uint8)
+        self.assertEqual(sink.tensors["table"].dtype, numpy.float32)
+        self.assertEqual(sink.tensors["scales"].dtype, numpy.uint8)
+        numpy.testing.assert_array_equal(out, 0.5 * sink.tensors["table"][sink.tensors["indices"]])
+        self.assertEqual(sink.numbers, {})
+
     def test_a_function_is_handed_the_gram_matrix_of_the_rows_that_count(self):
         worker = self.work(GRAM)
         self.assertEqual(worker.ready["items"][0]["instance"]["needs"], 1)

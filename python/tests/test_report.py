@@ -17,7 +17,7 @@ import support
 
 MISSING = [name for name in ("numpy", "scipy", "matplotlib") if importlib.util.find_spec(name) is None]
 START = os.path.join(os.path.dirname(support.__file__), os.pardir, "quench/start.py")
-HOSTILE = "</script><img src=x onerror=alert(1)>\"quoted\" 'single' $x_$"
+HOSTILE = "</script><img src=x onerror=alert(1)>\"quoted\" 'single' $x_$ \u202egnp.exe"
 SCRIPT = b"window.Plotly = {};"  # in place of plotly.js
 DIGITS = b"".join(base64.b85encode(struct.pack(">I", digit))[-1:] for digit in range(85))
 MANIFEST = """name: made
@@ -125,7 +125,7 @@ class ReportTest(support.FileTest):
                            text="name: x # %s\n" % HOSTILE)
         report, page = self.page(folder)
         self.assertEqual(page.count("<script"), 3)
-        self.assertFalse("<img" in page or "onerror=alert(1)>" in page)
+        self.assertFalse("<img" in page or "onerror=alert(1)>" in page or "\u202e" in page)
         for figure in report.figures:
             points = sum(len(trace.x) for panel in figure.panels for trace in panel.traces)
             self.assertEqual(figure.csv().count("\n"), points + 1)
@@ -220,6 +220,15 @@ class ReportTest(support.FileTest):
         self.verb("made")
         with open(os.path.join(self.folder, "made/report.html"), encoding="utf-8") as file:
             self.assertEqual(file.read().count('<p class="bad">Not compared: '), 2)
+
+    def test_values_of_unchecked_inputs_are_told(self):
+        run = made_run.quickstart()
+        for record in run.records[1:3]:
+            record["details"]["inputs"] = "unchecked"
+        report, page = self.page(self.made(run))
+        line = "2 values have `inputs: unchecked`: a plugin opened its files by itself, so no key holds what was read."
+        self.assertIn(line, report.health)
+        self.assertIn("<li>%s</li>" % line, page)
 
     def test_records_of_other_versions_are_one_line(self):
         run = made_run.quickstart()

@@ -32,12 +32,13 @@ class SectionTest(unittest.TestCase):
                 ("bars", 'figures: report: `figures`: got the text "bars", wanted a list'),
                 (["bar"], "figures/0: report: figures: unknown figure `bar`; did you mean `bars`?"),
                 ([{"bar": {}}], "figures/0/bar!: report: figures: unknown figure `bar`; did you mean `bars`?"),
+                (["error_vs_step"], "figures/0: report: figures: unknown figure `error_vs_step`; did you mean `error_vs_tokens`?"),
                 ([3], "figures/0: report: figures: unknown figure `3`; known are error_vs_tokens, loss_vs_tokens, loss_plane, "
-                 "accuracy_vs_loss, loss_vs_bytes, bars, contour, spectrum, training_loss, table"),
+                 "accuracy_vs_loss, loss_vs_bytes, bars, contour, spectrum, training_loss, depth, table"),
                 ([[]], "figures/0: report: figures: got a list, wanted `kind: {options}`"),
                 ([{"bars": {}, "table": {}}], "figures/0: report: figures: got more than one key, wanted `kind: {options}`"),
                 ([{"bars": {"colour": "red"}}], "figures/0/bars/colour!: report: bars: unknown key `colour`; known are title, name, "
-                 "where, lines, panels, spread, y, at"),
+                 "where, lines, panels, spread, y, at, share_y"),
                 ([{"table": {"lines": "branch"}}], "figures/0/table/lines!: report: table: unknown key `lines`; known are title, "
                  "name, where"),
                 ([{"bars": {"lines": "brunch"}}], "figures/0/bars/lines: report: bars: `lines`: unknown dimension `brunch`; did you "
@@ -109,7 +110,7 @@ class SectionTest(unittest.TestCase):
         with open(os.path.join(DOCS, "report.md"), encoding="utf-8") as file:
             section = yaml.safe_load(re.search(r"```yaml\n(.*?)```", file.read(), re.S)[1])["report"]
         self.assertEqual(told(section), [])
-        self.assertEqual((len(section["figures"]), len(section["contrasts"])), (10, 3))
+        self.assertEqual((len(section["figures"]), len(section["contrasts"])), (11, 3))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Markdown, LaTeX, SQLite and Parquet of records. tests/data/tables holds what the program itself wrote of the runs in
-odd_runs.py before this package did: their records in the order of the rows (.jsonl), and its tables of them."""
+odd_runs.py before this package did: their records in the order of the rows (.jsonl), and its tables of them. Only the columns
+`text.` in texts.sql are younger: those of its texts.md."""
 
 import io
 import json
@@ -100,6 +101,21 @@ class TablesTest(support.FileTest):
         with open(path, encoding="utf-8") as file:
             self.assertEqual(file.read(), "before")
         self.assertEqual(sorted(os.listdir(self.folder)), ["pipe", "x.db"])
+
+    def test_pandas_and_polars_read_plain_columns(self):
+        try:
+            import pandas  # noqa: PLC0415
+            import polars  # noqa: PLC0415
+        except ModuleNotFoundError as missing:
+            self.skipTest(str(missing))
+        path = os.path.join(self.folder, "odd.parquet")
+        tables.write_parquet(path, self.lines("odd"))
+        wanted = [line["metric"] for line in self.lines("odd")]
+        self.assertEqual(pandas.read_parquet(path)["metric"].tolist(), wanted)
+        read = polars.read_parquet(path)
+        self.assertEqual(read["metric"].to_list(), wanted)
+        self.assertEqual((str(read.schema["step"]), str(read.schema["value"]), str(read.schema["items"])),
+                         ("Int64", "Float64", "List(Float64)"))
 
     def test_parquet_has_the_same_columns_with_lists_of_items_and_numbers_that_are_none(self):
         try:

@@ -7,7 +7,7 @@
 
 dimensions.py names what values differ in, observations.py pairs each with its float model's, section.py and spec.py read what a
 manifest asks for, selection.py finds what names mean, pairing.py says which cells stand against each other; they need nothing but
-Python. intervals.py and statistics.py compute, contrasts.py puts them together, run.py is what a notebook holds. docs/analysis.md
+Python. intervals.py, statistics.py and scaling.py compute, contrasts.py puts them together, run.py is what a notebook holds. docs/analysis.md
 shows how to use it.
 """
 

@@ -116,8 +116,7 @@ def _difference_rows(spec, pairs, problems):
         if spec.b_is_members:
             row.what += _member_text(row.what, a, b, pairs)
         row.bits_per_byte = row.value * a.bits_per_byte if a.bits_per_byte > 0 else None
-        signed = [(1, a.record), (-1, b.record)] + ([(-1, a.floating), (1, b.floating)] if spec.of == "delta" else [])
-        spread = paired_spread(*signed)
+        spread = _spread_over_items(spec, cell_a, cell_b)
         if spread:
             row.spreads.append(spread)
         elif not spec.of_metric:  # other metrics need not have items
@@ -130,6 +129,17 @@ def _difference_rows(spec, pairs, problems):
                 row.notes.append("One calibration draw: no interval over draws.")
         _add_notes(spec, a, b, row)
         yield row
+
+
+def _spread_over_items(spec, cell_a, cell_b):
+    """Unit by unit, the differences of all seeds averaged first: none of them stands for the others."""
+    cells = (cell_a, cell_b)
+    for pairs in (statistics.several_seeds(cells), [[base_of(cell) for cell in cells]]):
+        signed = [(sign / len(pairs), record) for a, b in pairs for sign, record in (
+            (1, a.record), (-1, b.record), *(((-1, a.floating), (1, b.floating)) if spec.of == "delta" else ()))]
+        if signed and (spread := paired_spread(*signed)):
+            return spread
+    return None  # nor has the first seed alone, which stands where seeds have no items in common
 
 
 def _difference(spec, a, b):
@@ -217,30 +227,57 @@ def _equal_loss_rows(spec, pairs, problems):
             continue
         first_a, first_b = base_of(a[0]), base_of(b[0])
         what = common_text(first_a, first_b, pairs.free, pairs.match) + open_text(first_a, first_b, differ)
-        losses = [np.array([base_of(cell).floating["value"] for cell in line], float) for line in (a, b)]
-        loss, *crossings = statistics.crossings_at_equal_loss(*losses)
-        if any(first < 0 for first, _ in crossings):
-            add_once("%s: the float losses of %s (%.4f to %.4f) and of %s (%.4f to %.4f) do not overlap" % (
-                what, spec.a.name, losses[0].min(), losses[0].max(), spec.b.name, losses[1].min(), losses[1].max()), problems)
-            continue
-        sides = list(zip((spec.a, spec.b), (a, b), losses, crossings))
-        far = [text for text in (_too_far(spec, *side) for side in sides) if text]
-        if far:
-            add_once("%s: %s" % (what, far[0]), problems)
+        places = _equal_loss_places(spec, a, b)
+        refused = [text for _, _, text in places.values() if text]
+        if refused:
+            add_once("%s: %s" % (what, refused[0]), problems)
             continue
 
         def difference(floating, quantized, split=_split(len(a))):
             _, *places = statistics.crossings_at_equal_loss(*split(floating))
             of_a, of_b = (statistics.value_at(values, *place) for values, place in zip(split(quantized), places))
             return of_a - of_b
-        what = "%s%sa float loss of %.4f" % (what, ", " if what else "", loss)
-        row = Row(what, *(base_of(line[int(first)]) for _, line, _, (first, _) in sides),
-                  *statistics.estimate(a + b, difference), len(a) + len(b))
+        seed = min(places)
+        crossings, bridged = places[seed][1], max(gap for _, sides, _ in places.values() for _, gap in sides)
+        what = "%s%s%s" % (what, ", " if what else "", _float_loss_text([loss for loss, _, _ in places.values()]))
+        value, spreads, notes = statistics.estimate(a + b, difference)
+        if value is None:
+            add_once("%s: the first seeds that checkpoints have are different ones, and do not overlap" % what, problems)
+            continue
+        row = Row(what, *(base_of(line[int(first)]) for line, ((first, _), _) in zip((a, b), crossings)), value, spreads, notes,
+                  len(a) + len(b))
         row.bits_per_byte = row.value * first_a.bits_per_byte if first_a.bits_per_byte > 0 else None
-        row.notes.append("%s has that float loss %s, %s %s." % (
-            spec.a.name, _crossing_text(a, crossings[0]), spec.b.name, _crossing_text(b, crossings[1])))
+        row.notes.append("%s%s has that float loss %s, %s %s%s." % (
+            "At seed %d " % seed if len(places) > 1 else "", spec.a.name, _crossing_text(a, crossings[0][0]), spec.b.name,
+            _crossing_text(b, crossings[1][0]), "; lines between two checkpoints bridge up to %.3g nats per token" % bridged if bridged else ""))
         _add_notes(spec, first_a, first_b, row)
         yield row
+
+
+def _equal_loss_places(spec, a, b):
+    """{seed: (float loss, ((crossing, nats bridged there) of each side), why it cannot be compared or "")}."""
+    of_seeds = statistics.several_seeds(a + b) or [[base_of(cell) for cell in a + b]]
+    out = {}
+    for observations in of_seeds:
+        seed = observations[0].seed
+        losses = [np.array([it.floating["value"] for it in line], float) for line in (observations[:len(a)], observations[len(a):])]
+        loss, *crossings = statistics.crossings_at_equal_loss(*losses)
+        begin = "seed %d: " % seed if len(of_seeds) > 1 else ""
+        if any(first < 0 for first, _ in crossings):
+            out[seed] = loss, (), "%sthe float losses of %s (%.4f to %.4f) and of %s (%.4f to %.4f) do not overlap" % (
+                begin, spec.a.name, losses[0].min(), losses[0].max(), spec.b.name, losses[1].min(), losses[1].max())
+            continue
+        gaps = [abs(line[int(first)] - line[int(first) + 1]) if share else 0.0 for line, (first, share) in zip(losses, crossings)]
+        far = [_too_far(spec, side, line, crossing, gap) for side, line, crossing, gap in zip((spec.a, spec.b), (a, b), crossings, gaps)
+               if gap > spec.within]
+        out[seed] = loss, tuple(zip(crossings, gaps)), begin + far[0] if far else ""
+    return out
+
+
+def _float_loss_text(losses):
+    """ "a float loss of 1.2240", or "float losses of 1.2100 to 1.2240" of several seeds. """
+    low, high = "%.4f" % min(losses), "%.4f" % max(losses)
+    return "a float loss of " + low if low == high else "float losses of %s to %s" % (low, high)
 
 
 def _crossing_text(line, crossing):
@@ -249,10 +286,7 @@ def _crossing_text(line, crossing):
     return "at " + names[0] if crossing[1] == 0 else "between %s and %s" % tuple(names)
 
 
-def _too_far(spec, side, line, losses, crossing):
-    """Why a line between two checkpoints would be a guess, or None."""
-    first, share = int(crossing[0]), crossing[1]
-    if share != 0 and abs(losses[first] - losses[first + 1]) > spec.within:
-        return "%s: the float losses %s are %.3g nats per token apart, wanted at most %g (`within`): measure checkpoints " \
-            "between them" % (side.name, _crossing_text(line, crossing), abs(losses[first] - losses[first + 1]), spec.within)
-    return None
+def _too_far(spec, side, line, crossing, gap):
+    """Why a line between two checkpoints would be a guess."""
+    return "%s: the float losses %s are %.3g nats per token apart, wanted at most %g (`within`): measure checkpoints between them" % (
+        side.name, _crossing_text(line, crossing), gap, spec.within)

@@ -82,9 +82,9 @@ class Spread:
 
     @property
     def sample(self):
-        """"3 calibration draws", "113 validation items in runs of 15", "40 documents"."""
+        """"3 calibration draws", "113 validation items, block bootstrap of 15", "40 documents"."""
         return "%d documents" % self.documents if self.documents else \
-            _TEXTS[self.kind] % self.n + (" in runs of %d" % self.run if self.run > 1 else "")
+            _TEXTS[self.kind] % self.n + (", block bootstrap of %d" % self.run if self.run > 1 else "")
 
     def at(self, confidence):
         """The interval at another confidence; None where too few resamples would lie outside."""
@@ -182,6 +182,14 @@ class ItemSample:
         return _of_means("items", n, mean, math.sqrt(_block_variance(sums - mean, self.run)), self.degrees_of_freedom,
                          run=self.run)
 
+    def skewness(self, sums):
+        """That of the mean (Σ sums)/(Σ sizes): Σ u³/(Σ u²)^1.5, where u is what each unit adds and its neighbour does not tell."""
+        mean = sums.sum() / self.sizes.sum()
+        rests = sums - mean * self.sizes
+        news = rests if self.run == 1 else _news(rests, _correlation(rests))
+        squares = float(news @ news)
+        return float((news ** 3).sum()) / squares ** 1.5 if squares > 0 else 0.0
+
     def resampled_means(self, sums):
         """Means [RESAMPLES, k] of sums [k, units] in resamples of the units, the same for every call with one sample."""
         n, parts = len(self.sizes), []
@@ -194,13 +202,19 @@ class ItemSample:
 def _block_variance(rests, run):
     """Of the mean. φ is the correlation of neighbours r plus its bias (1 + 4r)/n (Marriott and Pope, 1954), between 0 and
     1 − 1/√n (Sul, Phillips and Choi, 2005)."""
+    phi = _correlation(rests)
+    news = _news(rests, phi)
+    return len(news) / len(rests) * _variance_of_runs(news, run) / (1 - phi) ** 2
+
+
+def _correlation(rests):
     n, squares = len(rests), rests @ rests
     r = rests[:-1] @ rests[1:] / squares if squares > 0 else 0.0
-    phi = min(max(r + (1 + 4 * r) / n, 0.0), 1 - 1 / math.sqrt(n)) if squares > 0 else 0.0
-    if phi == 0:
-        return _variance_of_runs(rests, run)
-    news = rests[1:] - phi * rests[:-1]
-    return len(news) / n * _variance_of_runs(news, run) / (1 - phi) ** 2
+    return min(max(r + (1 + 4 * r) / n, 0.0), 1 - 1 / math.sqrt(n)) if squares > 0 else 0.0
+
+
+def _news(rests, phi):
+    return rests if phi == 0 else rests[1:] - phi * rests[:-1]
 
 
 def _variance_of_runs(values, run):

@@ -11,6 +11,7 @@ from .dimensions import value_text
 from .figures import Options, Palette, draw, figure_data, figures_of
 from .frames import contrast_frame, value_frame
 from .observations import observe
+from .scaling import of_observations
 from .selection import holds, read_conditions
 from .sentences import findings_of
 from .spec import Spec
@@ -102,6 +103,13 @@ class Run:
         if problems and not any(contrast.rows for contrast in made):
             raise ValueError("not compared: " + "; ".join(problems))
         return contrast_frame(made, engine)
+
+    def scaling(self, bits="exponential", **where):
+        """The fit of ΔCE over size, tokens, bits and the learning rate at each checkpoint, of one method (scaling.Fit); keywords are
+        conditions on dimensions. `bits="power"` has bits^−g in place of exp(−bits/g).
+        """
+        conditions = read_conditions(where)
+        return of_observations([it for it in self.observations if holds(conditions, it.record)], bits)
 
     def findings(self):
         """What the contrasts of the manifest say, a sentence each; without contrasts, what quantization costs at the end."""

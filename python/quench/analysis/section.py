@@ -1,5 +1,6 @@
 """The section `report` of a manifest: its keys, and what is wrong with what they are given. docs/report.md describes them."""
 
+import os
 from dataclasses import dataclass
 
 from ..texts import nearest, printable
@@ -8,15 +9,16 @@ from .dimensions import NAMES, is_dimension
 _PLAIN = ("title", "name", "where")
 _CURVES = (*_PLAIN, "lines", "panels", "spread", "x", "y", "right")
 OPTIONS = {  # kind of figure: its options
-    "error_vs_tokens": _CURVES,
-    "loss_vs_tokens": tuple(name for name in _CURVES if name != "y"),
+    "error_vs_tokens": (*_CURVES, "share_y"),
+    "loss_vs_tokens": tuple(name for name in (*_CURVES, "share_y") if name != "y"),
     "loss_plane": (*_PLAIN, "lines", "panels", "x", "y", "range"),
     "accuracy_vs_loss": (*_PLAIN, "lines", "panels"),
     "loss_vs_bytes": (*_PLAIN, "lines", "panels", "at"),
-    "bars": (*_PLAIN, "lines", "panels", "spread", "y", "at"),
+    "bars": (*_PLAIN, "lines", "panels", "spread", "y", "at", "share_y"),
     "contour": _PLAIN,
     "spectrum": (*_PLAIN, "lines", "panels", "at"),
     "training_loss": (*_PLAIN, "x"),
+    "depth": (*_PLAIN, "x", "y"),
     "table": _PLAIN,
 }
 KEYS = ("title", "page", "figures", "contrasts")
@@ -28,7 +30,7 @@ _CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"),
             "spread": ("auto", "items", "draws", "jitter", "seeds", "none"),
             "x": ("auto", "tokens", "step", "position"), "y": ("error", "delta")}
 _OTHER_CHOICES = {("loss_plane", "x"): ("float",), ("loss_plane", "y"): ("quantized",), ("bars", "y"): ("delta", "error"),
-                  ("training_loss", "x"): ("tokens", "step")}
+                  ("training_loss", "x"): ("tokens", "step"), ("depth", "y"): ("auto", "delta", "residual", "error")}
 _LONGEST_NAME = 100
 
 
@@ -55,7 +57,8 @@ def described(value):
 
 
 def _advice(word, known, before="known are "):
-    near = nearest(word, known)
+    alike = [name for name in known if len(os.path.commonprefix([word, name])) > len(word) / 2]
+    near = nearest(word, known) or (alike[0] if len(alike) == 1 else "")
     return "did you mean `%s`?" % near if near else before + ", ".join(known)
 
 
@@ -180,6 +183,8 @@ def option_faults(kind, options, path=()):
             out.choice(option, _OTHER_CHOICES.get((kind, option), _CHOICES[option]))
     if "right" in OPTIONS[kind]:
         out.text("right")
+    if "share_y" in OPTIONS[kind] and not isinstance(out.given.get("share_y", True), bool):
+        out.add("`share_y`: got %s, wanted true or false" % described(out.given["share_y"]), "share_y")
     return out.faults
 
 

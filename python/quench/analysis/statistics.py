@@ -104,6 +104,12 @@ def common_replicates(cells, kind):
             for index in sorted(set.intersection(*map(set, free)))}
 
 
+def several_seeds(cells):
+    """The observations of each seed that all cells have; [] of fewer than 2."""
+    found = list(common_replicates(cells, "seeds").values())
+    return found if len(found) > 1 else []
+
+
 def _losses(observations):
     return (np.array([it.floating["value"] for it in observations], float), np.array([it.value for it in observations], float))
 
@@ -115,7 +121,7 @@ def estimate(cells, statistic):
     if np.isnan(value):
         return None, [], []
     spreads, notes = [], []
-    _add_items(bases, statistic, value, spreads, notes)
+    _add_items(several_seeds(cells) or [bases], statistic, spreads, notes)
     for kind in ("draws", "jitter", "seeds"):
         values = {index: float(statistic(*_losses(of_cells))) for index, of_cells in common_replicates(cells, kind).items()}
         notes += ["%s %d: there is no such number." % (kind, index) for index, each in values.items() if np.isnan(each)]
@@ -127,10 +133,14 @@ def estimate(cells, statistic):
     return value, spreads, notes
 
 
-def _add_items(bases, statistic, value, spreads, notes):
-    records = [record for it in bases for record in (it.floating, it.record)]
+def _add_items(of_seeds, statistic, spreads, notes):
+    """Over items, of the mean over seeds; of the first seed alone where seeds have no items in common."""
+    records = [record for cells in of_seeds for it in cells for record in (it.floating, it.record)]
     sample = common_sample(records)
     if sample is None:
+        if len(of_seeds) > 1:
+            _add_items(of_seeds[:1], statistic, spreads, notes)
+            return
         notes.append("No spread over validation items: the cells share fewer than 2.")
         return
     places = {}  # a float model serves several cells
@@ -138,13 +148,15 @@ def _add_items(bases, statistic, value, spreads, notes):
         places.setdefault(id(record), len(places))
     distinct = {id(record): record for record in records}
     means = sample.resampled_means(np.stack([sample.sums(record) for record in distinct.values()]))
-    values = statistic(means[:, [places[id(it.floating)] for it in bases]], means[:, [places[id(it.record)] for it in bases]])
+    values = np.mean([statistic(means[:, [places[id(it.floating)] for it in cells]], means[:, [places[id(it.record)] for it in cells]])
+                      for cells in of_seeds], 0)
     known = np.sort(values[~np.isnan(values)])
     undefined = 1 - len(known) / RESAMPLES
     if undefined > (1 - CONFIDENCE) / 2:  # more than the interval leaves out on a side: it has no end there
         notes.append("No interval over validation items: in %.0f %% of the resamples there is no such number."
                      % (100 * undefined))
         return
+    value = float(np.mean([statistic(*_losses(cells)) for cells in of_seeds]))
     error = float(known.std(ddof=1))
     spread = Spread("items", len(sample.sizes), value, error, error, None, sample.degrees_of_freedom, sample.run,
                     len(sample.sizes) if sample.by_documents else 0, known)

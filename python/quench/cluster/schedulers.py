@@ -15,7 +15,7 @@ import subprocess
 from collections import namedtuple
 from pathlib import Path
 
-from ..status import FAILED_PRECONDITION, NOT_FOUND, UNAVAILABLE, Error
+from ..status import FAILED_PRECONDITION, INVALID_ARGUMENT, NOT_FOUND, UNAVAILABLE, Error
 from ..texts import printable
 from . import Wrong
 from .template import fill
@@ -29,7 +29,8 @@ CONDOR_STATES = dict(enumerate(["idle", "running", "removed", "completed", "held
 # `active`: queued or running, so that it may still do something. `reason`: why it waits or is held, or "".
 Task = namedtuple("Task", "state reason active")
 # `tasks`: by share; one that is missing has ended, if the queue was asked. `unknown`: why not all is known, or "".
-States = namedtuple("States", "tasks unknown asked")
+# is_passing: the queue did not tell, but may tell later without any change of the user's.
+States = namedtuple("States", "tasks unknown asked is_passing", defaults=(False,))
 Output = namedtuple("Output", "code out err late")
 
 
@@ -162,17 +163,29 @@ class Scheduler(Files):
                         "remove %s" % (self.submits[0], first_line(output), file.parent))
         job = re.search(r"\d+", output.out, re.ASCII)  # of "12", "12;cluster", "12.0 - 12.7"
         if output.code != 0 or not job:
-            raise Error(FAILED_PRECONDITION, "submit: %s: %s" % (self.submits[0], first_line(output)))
+            what = re.sub(r"^%s: (error: )?" % re.escape(Path(self.submits[0]).name), "", first_line(output))  # it names itself
+            said = "submit: %s: %s%s" % (self.submits[0], what, self.remedy(output))
+            if self.is_too_large(output):
+                raise Wrong(INVALID_ARGUMENT, said + "; the cluster allows fewer tasks of one job: submit with fewer --shares")
+            raise Error(FAILED_PRECONDITION, said)
         return job[0]
+
+    def remedy(self, refusal):
+        """What to write in the manifest instead, as the end of the message, or ""."""
+        return ""
+
+    def is_too_large(self, refusal):
+        """Whether the job was refused for the number of its tasks, or for their indices."""
+        return False
 
     def ask(self, submission, history):
         """The States of a submission, with `history` also of tasks that have left the queue."""
         try:
             queue = call(self.queue(submission.job))
         except Error as failure:
-            return States({}, str(failure), False)
+            return States({}, str(failure), False, failure.status != NOT_FOUND)
         if queue.code != 0 and not self.has_forgotten(queue):
-            return States({}, "%s: %s" % (self.queue("")[0], first_line(queue)), False)
+            return States({}, "%s: %s" % (self.queue("")[0], first_line(queue)), False, True)
         tasks, unknown = self.by_share(queue.out, submission, self.parse_queue), ""
         if history and len(tasks) != len(submission.shares):
             try:
@@ -214,6 +227,19 @@ class Slurm(Scheduler):
 
     def archive(self, job):
         return ["sacct", "-n", "-X", "-P", "-o", "JobID,State", "-j", job]
+
+    def remedy(self, refusal):
+        if "invalid partition" not in refusal.err.lower():
+            return ""
+        try:
+            known = call(["sinfo", "-h", "-o", "%R"])
+        except Error:
+            known = Output(1, "", "", False)
+        names = sorted(set(known.out.split())) if known.code == 0 else []
+        return "; wanted `cluster.partition`%s" % (", one of " + ", ".join(printable(name, 100) for name in names[:20]) if names else "")
+
+    def is_too_large(self, refusal):  # MaxArraySize; MaxSubmitJobs of a user or an account
+        return re.search("invalid job array|MaxSubmit|array.*too large", refusal.err, re.IGNORECASE) is not None
 
     def has_forgotten(self, queue):  # jobs leave squeue some minutes after their end
         return "Invalid job id" in queue.err

@@ -30,7 +30,8 @@ def queued_tasks(request, answer):
         if not states.asked:
             what = "submit: cannot ask whether %s of %s has ended: %s" % (job_text(submission), submission.time, states.unknown)
             if not request["dry_run"]:
-                raise Wrong(FAILED_PRECONDITION, "%s; if it has, remove %s" % (what, submission.folder))
+                kind = Error if states.is_passing else Wrong
+                raise kind(FAILED_PRECONDITION, "%s; if it has, remove %s" % (what, submission.folder))
             answer.warnings.append(what)
         for share, task in sorted(states.tasks.items()):
             if not task.active:

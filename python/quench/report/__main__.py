@@ -46,6 +46,7 @@ def _write_page(report, folder, plotly):
 
 
 def _tell(report, options):
+    from .expected import agreement  # noqa: PLC0415
     from .files import write_figures  # noqa: PLC0415
 
     if options.json:
@@ -57,6 +58,9 @@ def _tell(report, options):
             print(line)
         if shown < len(findings):
             print("... and %d more in the report" % (len(findings) - shown))
+        agreed = agreement(report.run, (report.about or {}).get("manifest"))
+        if agreed:
+            print(agreed)
         print("report: " + _write_page(report, options.run, options.plotly))
     elif options.format == "html":
         print(_write_page(report, options.out or options.run, options.plotly))

@@ -1,4 +1,4 @@
-"""What a reader should know before trusting a number: fallbacks, damaged files, conflicts, values of earlier texts."""
+"""What a reader should know before trusting a number: fallbacks, damaged files, conflicts, unchecked inputs, earlier texts."""
 
 import os
 
@@ -14,6 +14,7 @@ def health_of(run):
     """Sentences about a quench.analysis.run.Run."""
     out = [_sign_text(what, layers) for what, layers in sorted(_signs(run.observations).items())]
     out += run.pairing_notes
+    out += unchecked_values(run.records)
     out += ["%s:%d: does not count: %s." % (os.path.basename(path), line, reason) for path, line, reason in run.damaged]
     if run.conflicts:
         out.append("%d keys hold different values in two attempts; the first counts: %s." % (
@@ -38,6 +39,13 @@ def _sign_text(what, layers):
     rest = ": " + texts[-1] if texts else ", at most %g" % max(value for *_, value in layers)
     return "%s in %d layers of %d cells%s (first: %s)." % (
         what, len(layers), len({id(record) for record, *_ in layers}), rest, value_text(member(layers[0][1], "name")))
+
+
+def unchecked_values(records):
+    """How many values have a plugin that opened files by itself."""
+    count = sum(record["index"] == 0 and not record["error"] and member(record["details"], "inputs") == "unchecked" for record in records)
+    return ["%s `inputs: unchecked`: a plugin opened its files by itself, so no key holds what was read." % (
+        "1 value has" if count == 1 else "%d values have" % count)] if count else []
 
 
 def earlier_values(texts, records):

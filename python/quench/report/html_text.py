@@ -7,18 +7,22 @@ import re
 
 import numpy as np
 
-_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")  # but line breaks and tabs; the last are bytes that are no UTF-8
+# But line breaks and tabs. The last are bytes that are no UTF-8; those before them end a line or change the direction of text.
+_NO_TEXT = re.compile("[\x00-\x08\x0b-\x1f\x7f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def plain(text):
+    return _NO_TEXT.sub("\ufffd", text)
 
 
 def escape(text):
-    return html.escape(_NO_TEXT.sub("\ufffd", text)).replace("&#x27;", "&#39;")
+    return html.escape(plain(text)).replace("&#x27;", "&#39;")
 
 
 def script_json(value):
     """JSON that cannot leave its element; numbers that are not finite are null."""
     text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    text = _NO_TEXT.sub("\ufffd", text)
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+    return plain(text).replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def packed(content):

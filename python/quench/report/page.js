@@ -71,7 +71,7 @@
       textposition: "none",
       offsetgroup: String(trace.color),
       marker: { color: color(trace), line: { width: 1, color: theme().ink },
-        pattern: { shape: at(["", "/", "x", ".", "-", "\\", "+", "|"], trace.color), fillmode: "replace", size: 7, solidity: 0.4 } },
+        pattern: { shape: at(["", "/", "x", "\\", "-"], trace.color), fillmode: "replace", size: 7, solidity: 0.4 } },
       error_y: { type: "data", symmetric: false,
         array: trace.high.map((high, i) => (high > trace.low[i] ? high - trace.y[i] : null)),
         arrayminus: trace.low.map((low, i) => (trace.high[i] > low ? trace.y[i] - low : null)),
@@ -85,6 +85,14 @@
     colorscale: scheme.matches ? "Viridis" : "YlGnBu", reversescale: !scheme.matches, line: { width: 0.7, color: theme().soft },
     colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: theme().ink } },
     hovertemplate: "%{x:.4g}, %{y:.4g}<br>loss %{z:.5g}<extra></extra>",
+  });
+
+  // Cells by row and column; colours meet at 0 where values have both signs.
+  draw.heat = (trace) => ({
+    ...base(trace), type: "heatmap", z: trace.z, customdata: undefined, xgap: 1, ygap: 1,
+    ...(Math.min(...trace.z) < 0 ? { colorscale: "RdBu", reversescale: false, zmid: 0 } : { colorscale: "Viridis", zmin: 0 }),
+    colorbar: { thickness: 10, outlinewidth: 0, tickfont: { color: theme().ink } },
+    hovertemplate: "<b>%{text}</b><br>%{z:.4g}<extra></extra>",
   });
 
   // ---- a panel
@@ -123,10 +131,18 @@
       out.yaxis3 = axis(panel.strip, { domain: [0, 0.2], rangemode: "tozero", nticks: 3, exponentformat: "power" });
     }
     if (panel.categories.length) {
-      out.xaxis.tickvals = panel.categories.map((_, i) => i);
-      out.xaxis.ticktext = panel.categories.map(plain);
+      const every = Math.ceil(panel.categories.length / 24); // more names collide
+      out.xaxis.tickvals = panel.categories.map((_, i) => i).filter((i) => i % every === 0);
+      out.xaxis.ticktext = out.xaxis.tickvals.map((i) => plain(panel.categories[i]));
       out.xaxis.range = [-0.5, panel.categories.length - 0.5];
       out.yaxis.rangemode = "tozero";
+    }
+    if (panel.rows.length) {
+      Object.assign(out.yaxis, { tickvals: panel.rows.map((_, i) => i), ticktext: panel.rows.map(plain), rangemode: "normal",
+        autorange: "reversed" });
+    }
+    if (panel.shared.length) {
+      out.yaxis.range = panel.shared;
     }
     if (panel.log) {
       out.yaxis = axis(panel.y, { type: "log", exponentformat: "power", dtick: 1 });

@@ -103,18 +103,18 @@ class _StaticPanels:
 
 
 def _figure_html(report, index, figure, line, drawn):
-    out = ['<figure id="figure-%s"><h2>%s</h2>%s<div class="panels">' % (
-        escape(figure.name), escape(figure.title), _legend_html(figure, index))]
+    out = ['<figure id="figure-%s"><h2>%s</h2>%s<div class="panels%s">' % (
+        escape(figure.name), escape(figure.title), _legend_html(figure, index), " three" if len(figure.panels) % 3 == 0 else "")]
     for p, panel in enumerate(figure.panels):
         plot = '<div class="plot" role="img" aria-label="%s" data-figure="%d" data-panel="%d"></div>' % (
             escape(figure.title + ", " + panel.title), index, p)
         out.append('<div class="panel%s"><h3>%s</h3>%s%s</div>' % (
-            " square" if panel.is_square else "", escape(panel.title), plot if drawn.is_beside else "", drawn.html(panel)))
+            " square" if panel.is_square else " many" if panel.has_many else "", escape(panel.title), plot if drawn.is_beside else "", drawn.html(panel)))
     out.append('</div><figcaption>%s <span class="source">Data: <a href="#cells">the cells below</a>; as files: '
                "<code>quench report %s --format csv --figure %s</code>." % (
                    escape(figure.caption), escape(report.place), escape(figure.name)))
     if line:
-        out.append(' Asked for in <a href="#m%d">line %d of the manifest</a>.' % (line, line))
+        out.append(' Set in <a href="#m%d">line %d of the manifest</a>.' % (line, line))
     out.append("</span></figcaption></figure>\n")
     return "".join(out)
 
@@ -127,7 +127,7 @@ def _legend_html(figure, index):
             out.append('<span class="gap"></span>')
         before = kind
         inside = look.swatch(kind, number, marker) + escape(text)
-        out.append("<span>%s</span>" % inside if kind == "mark" else
+        out.append("<span>%s</span>" % inside if kind in ("mark", "note") else
                    '<button type="button" aria-pressed="true" data-hides="%s%d">%s</button>' % (kind, number, inside))
     return '<div class="legend" data-figure="%d">%s</div>' % (index, "".join(out))
 

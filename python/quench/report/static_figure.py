@@ -6,6 +6,7 @@ import re
 
 from ..analysis.figures.draw import Pen
 from ..analysis.figures.style import COLORS
+from .html_text import plain
 
 _INK, _PAPER = "#1a1a1b", "#fefefe"  # colours that nothing else has: the page's own stand in their place
 _VARIABLES = {_INK: "var(--ink)", _PAPER: "var(--paper)", **{color.lower(): "var(--c%d)" % i for i, color in enumerate(COLORS)}}
@@ -32,7 +33,7 @@ def static_panel(panel, palette):
 
 def _inline(text):
     """As a part of a page: without a head, without ids that nothing refers to, and with variables for colours."""
-    text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", text[text.index("<svg"):], flags=re.S)
+    text = re.sub(r"<metadata>.*?</metadata>|<defs>\s*<style.*?</defs>", "", plain(text[text.index("<svg"):]), flags=re.S)
     text = re.sub(r'<svg [^>]*?(viewBox="[^"]*")[^>]*>', r'<svg class="drawn" \1>', text, count=1)
     text = re.sub(r'<g id="[^"]*"', "<g", text)
     text = re.sub('(?<=[:=][ "])(%s)(?=[;"])' % "|".join(_VARIABLES), lambda found: _VARIABLES[found[0]], text)

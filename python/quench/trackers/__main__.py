@@ -18,7 +18,7 @@ from .lines import tracked_lines
 from .sending import Sender
 
 POLL_SECONDS = 2
-CLIENTS = ("mlflow", "tensorboard", "wandb")  # what is imported
+CLIENTS = ("mlflow", "tensorboard", "trackio", "wandb")  # what is imported
 
 
 class Failure(Exception):
@@ -35,7 +35,7 @@ def arguments(words=None):
     parser = Parser(prog="quench export", description=__doc__.splitlines()[0])
     parser.add_argument("run", metavar="RUN", help="folder of the run")
     parser.add_argument("--to", required=True, choices=CLIENTS)
-    parser.add_argument("-o", "--out", metavar="DIR", help="folder to write to (default: RUN/tensorboard, RUN/wandb)")
+    parser.add_argument("-o", "--out", metavar="DIR", help="folder to write to (default: RUN/tensorboard, RUN/wandb; trackio's own)")
     parser.add_argument("--server", metavar="URL", help="server to send to; wandb writes files where none is named")
     parser.add_argument("--experiment", metavar="NAME", help="experiment or project (default: the folder's name)")
     parser.add_argument("--follow", action="store_true", help="go on until nothing runs any more")
@@ -48,13 +48,15 @@ def arguments(words=None):
         parser.error("--to mlflow: wants --server URL")
     if options.to == "mlflow" and options.out:
         parser.error("--to mlflow: writes no files, so --out has no meaning")
-    if options.to == "tensorboard" and options.server:
-        parser.error("--to tensorboard: writes files, so --server has no meaning")
+    if options.to in ("tensorboard", "trackio") and options.server:
+        parser.error("--to %s: writes files, so --server has no meaning" % options.to)
     return options
 
 
 def open_tracker(options):
     """The tracker that is asked for. Raises Failure where its client is not installed."""
+    if options.to == "trackio" and options.out:
+        os.environ["TRACKIO_DIR"] = os.path.abspath(options.out)
     try:
         module = importlib.import_module("." + options.to, __package__)
     except ModuleNotFoundError as missing:
@@ -66,6 +68,8 @@ def open_tracker(options):
         return module.TensorBoard(options.out or os.path.join(options.run, "tensorboard"))
     if options.to == "mlflow":
         return module.MLflow(options.server, name)
+    if options.to == "trackio":
+        return module.Trackio(name)
     if options.server:
         return module.OnlineWandb(options.out or options.run, name, options.server)
     return module.OfflineWandb(options.out or options.run, name)

@@ -10,6 +10,7 @@ docs/report.md (`where`, and by kind `lines`, `panels`, `x`, `y`, `right`, `spre
 """
 
 from ..section import OPTIONS
+from . import depth as depths
 from . import landscapes, losses, training
 from .data import Figure, Palette
 from .draw import draw
@@ -17,7 +18,8 @@ from .options import Options, figures_of
 
 _MAKERS = {"error_vs_tokens": losses.curves, "loss_vs_tokens": losses.curves, "loss_plane": losses.loss_plane,
            "accuracy_vs_loss": losses.accuracy_vs_loss, "loss_vs_bytes": losses.loss_vs_bytes, "bars": losses.bars,
-           "contour": landscapes.contour, "spectrum": landscapes.spectrum}
+           "contour": landscapes.contour, "spectrum": landscapes.spectrum,
+           "depth": depths.depth}
 KINDS = tuple(kind for kind in OPTIONS if kind != "table")
 
 
@@ -27,7 +29,10 @@ def figure_data(run, options, palette):
         out = training.training_loss(options, training.training_curves(run), palette).drop_empty()
     else:
         kept = [it for it in run.observations if options.keeps(it)]
-        out = _MAKERS[options.kind](options, kept, palette).drop_empty()
+        rates = {"schedules": training.schedules(run)} if options.right == "lr" else {}
+        out = _MAKERS[options.kind](options, kept, palette, **rates).drop_empty()
+        if options.share_y:
+            out.share_y()
         if run.failed:
             out.caption += " %d failed %s not drawn." % (
                 len(run.failed), "cell of the run is" if len(run.failed) == 1 else "cells of the run are")
@@ -78,3 +83,8 @@ def contour(run, **options):
 def spectrum(run, **options):
     """The density of the Hessian's eigenvalues."""
     return run.figure("spectrum", **options)
+
+
+def depth(run, **options):
+    """The error of each part of the model (rows) along the training (columns): where the damage enters."""
+    return run.figure("depth", **options)

@@ -22,7 +22,7 @@ class Trace:
     Kinds: `line` (joined, with markers), `float` (joined points of the float model), `points`, `interval` (from low to high,
     a tick at y), `guide` (a line to read by, no data), `right` (of the right axis), `strip` (of the strip under the panel),
     `join` (from a parent's point where a branch forks to the branch's first), `bar`, `contour` (z over a regular grid, x
-    fastest), `curve` (joined, without markers).
+    fastest), `curve` (joined, without markers), `heat` (z of cells; x is an index into categories, y into rows).
     """
 
     kind: str
@@ -48,13 +48,21 @@ class Panel:
     y_title: str = ""
     right_title: str = ""  # "": no right axis
     strip_title: str = ""  # "": no strip
-    categories: list = field(default_factory=list)  # of bars: x is an index into these
+    categories: list = field(default_factory=list)  # of bars and cells: x is an index into these
+    rows: list = field(default_factory=list)  # of cells: y is an index into these, from above
+    z_title: str = ""  # of cells: what their colours mean
     is_square: bool = False  # both axes have one unit and the range from low to high
     has_zero: bool = False  # 0 belongs to the vertical axis, and has a line
     is_log: bool = False  # the vertical axis, which starts at low
     low: float = 0.0
     high: float = 0.0
+    shared: list = field(default_factory=list)  # [low, high] of the vertical axis in all panels, or nothing
     traces: list = field(default_factory=list)
+
+    @property
+    def has_many(self):
+        """Whether its categories are too many to have their names side by side."""
+        return len(self.categories) > 8
 
 
 @dataclass
@@ -63,7 +71,8 @@ class Figure:
     title: str
     panels: list = field(default_factory=list)
     caption: str = ""  # what the figure shows, and what its bars mean
-    legend: list = field(default_factory=list)  # (kind, index, text, marker) of a colour, a dash, `float`, `right` or a mark
+    # (kind, index, text, marker) of a colour (with the marker "bar" of bars), a dash, `float`, `right`, a mark, or a note
+    legend: list = field(default_factory=list)
     name: str = ""  # of its files
 
     def csv(self):
@@ -86,6 +95,19 @@ class Figure:
         import pandas  # noqa: PLC0415
 
         return pandas.read_csv(io.StringIO(self.csv()))
+
+    def share_y(self):
+        """Gives all panels the vertical range that holds what each of them shows."""
+        ends = [value for panel in self.panels for trace in panel.traces if trace.kind not in ("right", "strip")
+                for value in (*trace.y, *trace.low, *trace.high)]
+        if len(self.panels) > 1 and ends:
+            low, high = min(ends), max(ends)
+            if any(panel.has_zero or panel.categories for panel in self.panels):
+                low, high = min(low, 0.0), max(high, 0.0)
+            room = 0.05 * (high - low)
+            for panel in self.panels:
+                panel.shared = [low - room if low < 0 or not panel.has_zero else low, high + room]
+        return self
 
     def drop_empty(self):
         """Removes traces without points, and panels without traces of data."""

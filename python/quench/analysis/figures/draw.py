@@ -8,8 +8,10 @@ from ...requirements import need
 from .style import DASHES, GRAY, HATCHES, MARKERS, MARKS, OPEN_FROM, color_of
 
 _WIDTH, _HEIGHT, _STRIP = 4.4, 3.2, 0.9  # inches of a panel and of a strip
+_LETTERS, _KEY = 14, 7  # of a legend's text: an inch, and as many as its key is wide
 _SMALL = 4.5  # of a marker, in points
 _LEVELS = 12  # of contours
+_MOST_NAMED = 24  # rows of cells, or categories, that have a name beside them
 
 
 def draw(figure, palette, colors=None, columns=2, axes=None, new_figure=None):
@@ -40,10 +42,12 @@ def _new_axes(figure, columns, pen, new_figure):
         return []
     columns = min(columns, len(figure.panels))
     rows = math.ceil(len(figure.panels) / columns)
-    height = _HEIGHT + (_STRIP if any(panel.strip_title for panel in figure.panels) else 0)
+    height = max(map(_height, figure.panels))
     if any(panel.is_square for panel in figure.panels):
         height = _WIDTH
-    entries, per_row = pen.legend(figure), max(1, 2 * columns)
+    entries = pen.legend(figure)
+    longest = max((len(entry.get_label()) for entry in entries), default=0)
+    per_row = max(1, min(2 * columns, int(_WIDTH * columns * _LETTERS / (longest + _KEY))))
     below = 0.22 * math.ceil(len(entries) / per_row) + 0.05
     whole = new_figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
     grid = whole.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [below])
@@ -55,6 +59,11 @@ def _new_axes(figure, columns, pen, new_figure):
                    handlelength=2.4)
     whole.suptitle(figure.title, fontsize="medium")
     return axes
+
+
+def _height(panel):
+    """Inches, with what lies under a panel: a strip, or names that stand upright."""
+    return _HEIGHT + (_STRIP if panel.strip_title or panel.has_many else 0)
 
 
 class Pen:
@@ -75,7 +84,7 @@ class Pen:
 
     def size(self, panel):
         """Inches of one panel by itself."""
-        return _WIDTH, _WIDTH if panel.is_square else _HEIGHT + (_STRIP if panel.strip_title else 0)
+        return _WIDTH, _WIDTH if panel.is_square else _height(panel)
 
     def panel(self, panel, axes, has_title=True):
         axes.set_title(panel.title if has_title else "", fontsize="medium")
@@ -96,17 +105,28 @@ class Pen:
                 self.draw_bar(trace, axes, bars.index(trace), len(bars))
             else:
                 getattr(self, "draw_" + trace.kind)(trace, {"strip": strip, "right": right}.get(trace.kind, axes))
+        if panel.rows:
+            shown = range(0, len(panel.rows), math.ceil(len(panel.rows) / _MOST_NAMED))
+            axes.set_yticks(shown, [panel.rows[i] for i in shown], fontsize="small")
+            axes.spines[:].set_visible(False)
         if panel.categories:
-            long = len("".join(panel.categories)) > 32
-            axes.set_xticks(range(len(panel.categories)), panel.categories, rotation=20 if long else 0,
-                            ha="right" if long else "center")
+            shown = range(0, len(panel.categories), math.ceil(len(panel.categories) / _MOST_NAMED))
+            names = [panel.categories[i] for i in shown]
+            long, many = len("".join(names)) > 32, panel.has_many  # many stand upright, as slanted ones would collide
+            axes.set_xticks(shown, names, rotation=90 if many else 20 if long else 0,
+                            ha="center" if many or not long else "right")
         elif panel.x_title in ("training tokens", "stored weights (bytes)"):
             (strip or axes).xaxis.set_major_formatter(_counted)
             axes.xaxis.set_major_formatter(_counted)
         if panel.is_square:
             axes.set(xlim=(panel.low, panel.high), ylim=(panel.low, panel.high), aspect="equal")
+        if panel.shared:
+            axes.set_ylim(panel.shared)
+        elif panel.has_zero and min((value for trace in panel.traces for value in (*trace.y, *trace.low)), default=-1) >= 0:
+            axes.set_ylim(bottom=0)
         if panel.is_log:
             axes.set_yscale("log")
+            axes.yaxis.set_major_formatter(_power_of_ten)
             axes.set_ylim(bottom=panel.low)
 
     def strip(self, panel, axes):
@@ -177,6 +197,17 @@ class Pen:
         lines = axes.contour(x, y, np.ma.masked_invalid(z), levels=_LEVELS, cmap="viridis", linewidths=0.8)
         axes.clabel(lines, fontsize="x-small", fmt="%.3g")
 
+    def draw_heat(self, trace, axes):
+        """Colours meet at 0 where values have both signs; a cell that was not measured stays blank."""
+        z = np.full((max(trace.y) + 1, max(trace.x) + 1), math.nan)
+        z[trace.y, trace.x] = trace.z
+        most = np.nanmax(np.abs(z)) or 1.0
+        look = {"cmap": "RdBu_r", "vmin": -most, "vmax": most} if np.nanmin(z) < 0 else {"cmap": "viridis", "vmin": 0, "vmax": most}
+        cells = axes.imshow(z, aspect="auto", interpolation="nearest", **look)
+        key = axes.figure.colorbar(cells, ax=axes, pad=0.02)
+        key.set_label(trace.name, fontsize="small")
+        key.ax.tick_params(labelsize="small")
+
     def draw_bar(self, trace, axes, place, of):
         width = 0.8 / of
         x = np.array(trace.x) + (place - (of - 1) / 2) * width
@@ -194,10 +225,12 @@ class Pen:
         from matplotlib.lines import Line2D  # noqa: PLC0415
         from matplotlib.patches import Patch  # noqa: PLC0415
 
-        out, is_bars = [], any(trace.kind == "bar" for panel in figure.panels for trace in panel.traces)
+        out = []
         for kind, index, text, marker in figure.legend:
             style = {"label": text, "linewidth": 1.5}
-            if kind == "color" and is_bars:
+            if kind == "note":
+                out.append(Line2D([], [], color=GRAY, linestyle="", marker="o", markersize=_SMALL, label=text))
+            elif kind == "color" and marker == "bar":
                 out.append(Patch(facecolor=self.color(index), label=text, hatch=HATCHES[index % len(HATCHES)],
                                  edgecolor=self.paper, linewidth=0))
             elif kind == "color":
@@ -213,6 +246,11 @@ class Pen:
                 out.append(Line2D([], [], color=GRAY, alpha=0.5 if kind == "float" else 1, label=text,
                                   linestyle="-" if kind == "float" else ":", linewidth=2.2 if kind == "float" else 1.2))
         return out
+
+
+def _power_of_ten(value, _place=None):
+    """10⁻⁴, without the markup of matplotlib, which a page shows as it stands."""
+    return "10" + "".join("⁰¹²³⁴⁵⁶⁷⁸⁹"[int(each)] if each.isdigit() else "⁻" for each in "%d" % round(math.log10(value)))
 
 
 def _counted(value, _place=None):

@@ -7,7 +7,7 @@ from ..observations import is_accuracy
 from ..selection import is_value_of
 from .data import Figure, Panel, Trace, legend_of
 from .series import (by_branch, fork_of, mixed_machines, point_spread, point_text, seed_mean, seeds_caption, series_of,
-                     spread_caption, spread_kind)
+                     spread_caption, spread_kind, spread_note)
 
 AXES = {"tokens": "training tokens", "step": "training step", "position": "checkpoint, by its position in the branch"}
 NOTHING = " No quantized loss has a float loss to compare with, so nothing is drawn."
@@ -43,22 +43,29 @@ def _measure(options):
     return (lambda it: 100 * it.error), (lambda it: 100 / it.floating["value"]), "quantization error ΔQL (%)"
 
 
+def _schedule_of(series, schedules, axis):
+    """(places, learning rates) of the branch of a series, where the run trained it and its checkpoints are no averages."""
+    first = next((it for it in series.points if it.record["averaging"] is None), None)
+    schedule = first and schedules.get((first.record["job"], first["branch"]))
+    return schedule and schedule.get(axis)
+
+
 # ---- along the training
 
-def curves(options, observations, palette):
-    """`error_vs_tokens` and `loss_vs_tokens`."""
+def curves(options, observations, palette, schedules=None):
+    """`error_vs_tokens` and `loss_vs_tokens`. `schedules` are the learning rates of trainings, as training.schedules() has them."""
     panels, ink = series_of(options, observations), _Ink(palette)
     is_loss = options.kind == "loss_vs_tokens"
     bars = None if is_loss else spread_kind(options, panels)
     axis = _axis(options, panels)
     y_of, factor, y_title = _measure(options)
-    numbers, without_x, found_right = [], 0, False
+    numbers, drawn, without_x, found_right = [], 0, 0, False
 
     def x_of(it):
         return it.position + 1 if axis == "position" else it[axis] if is_number(it[axis]) else None
 
     def draw(all_, kind, into):
-        nonlocal without_x
+        nonlocal drawn, without_x
         branches = by_branch(all_)
         for fork in branches:
             parent = fork_of(fork, branches)
@@ -74,6 +81,7 @@ def curves(options, observations, palette):
                     without_x += 1
                     continue
                 _add(trace, it, x, seed_mean(replicates, y_of), it["mark"] if kind == "line" else None)
+                drawn += kind == "line"
                 spread = point_spread(bars, it, replicates, y_of, factor(it)) if bars and kind == "line" else None
                 if spread:
                     numbers.append(spread.n)
@@ -97,6 +105,12 @@ def curves(options, observations, palette):
         what = "learning rate" if is_rate else options.right
         for series in by_branch(of.floating or of.quantized):
             trace = Trace("strip" if is_rate else "right", series.color + ", " + what, palette.color(series.color))
+            schedule = is_rate and _schedule_of(series, schedules or {}, axis)
+            if schedule:
+                trace.x, trace.y = schedule
+                into.strip_title = what
+                into.traces.append(trace)
+                continue
             for it, replicates in zip(series.points, series.replicates):
                 if is_rate:
                     y = it["lr"] if it.record["averaging"] is None and is_number(it["lr"]) else None
@@ -125,7 +139,7 @@ def curves(options, observations, palette):
             draw(of.floating, "float", panel)
         draw(of.quantized, "line", panel)
         out.panels.append(panel)
-    out.legend = legend_of(out.panels, ink.colors, ink.dashes)
+    out.legend = legend_of(out.panels, ink.colors, ink.dashes) + spread_note(bars, drawn, len(numbers))
     out.caption = "Loss of the float model and of the quantized models, in nats per token." if is_loss else \
         "ΔCE: loss of the quantized model minus that of the float model on the same weights, in nats per token." \
         if options.y == "delta" else "ΔQL = L(quantized)/L(float) − 1, on the same weights and validation data."
@@ -315,7 +329,7 @@ def loss_vs_bytes(options, observations, palette):
 
 def bars(options, observations, palette):
     out = Figure(options.kind, options.title or "What each method costs")
-    panels, colors, numbers = series_of(options, observations), {}, []
+    panels, colors, numbers, drawn = series_of(options, observations), {}, [], 0
     kind = spread_kind(options, panels)
     y_of, factor, y_title = _measure(options)
     for of in panels:
@@ -331,6 +345,7 @@ def bars(options, observations, palette):
                 if category not in panel.categories:
                     panel.categories.append(category)
                 spread = point_spread(kind, it, replicates, y_of, factor(it)) if kind else None
+                drawn += 1
                 if spread:
                     numbers.append(spread.n)
                 _add(trace, it, panel.categories.index(category), spread.mean if spread else seed_mean(replicates, y_of))
@@ -340,7 +355,8 @@ def bars(options, observations, palette):
         panel.traces = [trace for trace in traces.values() if trace.x]
         if panel.traces:
             out.panels.append(panel)
-    out.legend = legend_of(out.panels, colors, {})
+    out.legend = [(kind, index, text, "bar") for kind, index, text, _ in legend_of(out.panels, colors, {})]
+    out.legend += spread_note(kind, drawn, len(numbers))
     out.caption = "%s of %s. %s" % (
         "ΔCE: loss of the quantized model minus that of the float model" if options.y == "delta" else
         "ΔQL = L(quantized)/L(float) − 1", "all checkpoints" if options.at == "all" else

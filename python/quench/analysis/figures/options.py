@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ..section import OPTIONS, figure_faults
 from ..selection import holds, is_of_quantizer, read_conditions
 
-DEFAULT = [kind for kind in OPTIONS if kind != "loss_vs_bytes"]  # of a report that does not say which
+DEFAULT = [kind for kind in OPTIONS if kind not in ("loss_vs_bytes", "depth")]  # of a report that does not say which
 
 
 @dataclass
@@ -22,6 +22,7 @@ class Options:
     spread: str = "auto"
     at: str = "last"
     range: str = "late"
+    share_y: bool = False  # panels have one vertical range
 
     @classmethod
     def read(cls, kind, given):
@@ -31,9 +32,11 @@ class Options:
         out = cls(kind, **{name: value for name, value in given.items() if value is not None})
         out.where = read_conditions(out.where)
         out.lines = _dimensions(given.get("lines", ["branch"]))
-        out.panels = _dimensions(given.get("panels", [] if kind in ("spectrum", "loss_vs_bytes") else ["bits"]))
-        out.y = given.get("y", "delta" if kind == "bars" else "error")
+        out.panels = _dimensions(given.get("panels", [] if kind in ("spectrum", "loss_vs_bytes", "depth") else ["bits"]))
+        out.y = given.get("y", {"bars": "delta", "depth": "auto"}.get(kind, "error"))
         out.right = "" if out.right == "none" else out.right
+        out.share_y = "share_y" in OPTIONS[kind] and given.get(
+            "share_y", not set(out.panels) & {"bits", "metric"})  # whose values differ in size
         return out
 
     def keeps(self, it):

@@ -60,7 +60,7 @@ class _Naming:
         return ", ".join(words + ([it.text] if it.text else []))
 
     def color(self, it):
-        words = [value_text(it[name]) if name == "branch" else dimension_text(name, it[name])
+        words = [value_text(it[name]) if name in ("branch", "averaging") else dimension_text(name, it[name])
                  for name in self.options.lines if it[name] is not None]
         if self.several_models and "model" not in self.options.lines and it["model"] is not None:
             words.append(value_text(it["model"]))
@@ -202,6 +202,14 @@ def spread_caption(kind, numbers):
     return "Bars: 95 %% t interval of the mean over %s%s%s. They do not cover %s.%s" % (
         "" if min(numbers) == max(numbers) else "%d to " % min(numbers), over, way, OMITS[kind],
         " Methods without calibration data have no such bars." if kind in ("draws", "jitter") else "")
+
+
+def spread_note(kind, drawn, spreads):
+    """What a legend says where some of the drawn points have a spread and others have none: that is no spread of 0."""
+    if not 0 < spreads < drawn:
+        return []
+    return [("note", 0, "without an interval: one %s, no spread" % {"draws": "draw", "jitter": "order of rows", "seeds": "seed",
+                                                             "items": "item"}[kind], -1)]
 
 
 def mixed_machines(observations):

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...run_records import _unseal
-from ...values import is_number, member, sweep_values
-from ..dimensions import dimension_text
+from ...values import canonical, is_number, member, sweep_values
+from ..dimensions import dimension_text, sweep_point
+from ..points import point_names
 from .data import Figure, Panel, Trace, legend_of
 
 _MOST_LOGS = 200
@@ -22,8 +23,10 @@ _UNSEALED = b'{"gradient_norm":'  # how rows begin that an earlier version wrote
 class TrainingCurve:
     """One training, or what a fork adds to another: a row for each step."""
 
-    name: str  # the branch and, of a sweep, what its point sets
+    branch: str
+    name: str = ""  # the branch and, of a sweep, what its point sets, seeds too
     job: int = 0
+    line: str = ""  # what other figures call it, so that a line has one name and colour on a page
     step: list = field(default_factory=list)
     tokens: list = field(default_factory=list)
     loss: list = field(default_factory=list)  # nats per token, mean over the step's batch, before its update
@@ -49,20 +52,25 @@ def training_curves(run):
         shared = max((_shared(whole[id(curve)], whole[id(other)]) for other in longest[:i] if other.job == curve.job), default=0)
         for values in (curve.step, curve.tokens, curve.loss, curve.rate):
             del values[:max(0, shared - 1)]
-    words = {}
+    words, points = {}, {}  # by job
     for record in run.records:
         if isinstance(record["environment"], dict):
             words.setdefault(record["job"], "".join(
                 ", " + dimension_text("sweep." + path, value)
                 for path, value in sweep_values(member(record["environment"], "sweep"))))
+            points.setdefault(record["job"], sweep_point(record))
+    names = point_names(list(points.values()))
     for curve in curves:
+        point = names[canonical(points[curve.job])] if len(names) > 1 and curve.job in points else ""
+        curve.line = curve.branch + (", " + point if point else "")
         curve.name += words.get(curve.job, "")
     return curves
 
 
 def _read(path, folder):
     job = re.fullmatch(r"job~(\d+)", os.path.basename(os.path.dirname(path)))
-    out = TrainingCurve(os.path.basename(path)[:-len(".jsonl")], int(job[1]) if job else 0)
+    branch = os.path.basename(path)[:-len(".jsonl")]
+    out = TrainingCurve(branch, branch, int(job[1]) if job else 0)
     with open(path, "rb") as file:
         for line in file:
             body = line if line.startswith(_UNSEALED) else _unseal(b"row", line.rstrip(b"\n"))
@@ -91,8 +99,8 @@ def training_loss(options, curves, palette):
         widest = max(widest, width)
         x, loss, rate = (_thinned(values, width) for values in (
             curve.step if options.x == "step" else curve.tokens, curve.loss, curve.rate))
-        color = palette.color(curve.name)
-        colors[color] = curve.name
+        color = palette.color(curve.line)
+        colors[color] = curve.line
         panel.traces += [Trace("curve", curve.name, color, x=x, y=loss),
                          Trace("strip", curve.name + ", learning rate", color, x=x, y=rate)]
     out = Figure(options.kind, options.title or "Loss of the training", [panel] if curves else [])
@@ -103,6 +111,24 @@ def training_loss(options, curves, palette):
     out.caption += " Each point is the mean of up to %d steps." % widest if widest > 1 else ""
     out.caption += "" if curves else " The run has trained nothing, so nothing is drawn."
     return out
+
+
+def schedules(run):
+    """{(job, branch): {"step" or "tokens": (places, learning rates)}} of what the run trained, by the corners of the lines."""
+    return {(curve.job, curve.branch): {"step": _corners(curve.step, curve.rate), "tokens": _corners(curve.tokens, curve.rate)}
+            for curve in training_curves(run)}
+
+
+def _corners(x, y):
+    """The points at which a line through all changes its slope; of a curve at most about 1000, evenly."""
+    x, y = np.array(x), np.array(y)
+    if len(x) > 2 and (np.diff(x) > 0).all():
+        slope = np.diff(y) / np.diff(x)
+        turns = np.abs(np.diff(slope)) > 1e-6 * np.abs(slope).max(initial=0)
+        x, y = (values[np.concatenate([[True], turns, [True]])] for values in (x, y))
+    width = math.ceil(len(x) / _MOST_POINTS)
+    kept = sorted({*range(0, len(x), width), len(x) - 1}) if len(x) else []
+    return x[kept].tolist(), y[kept].tolist()
 
 
 def _thinned(values, width):
