@@ -1,5 +1,7 @@
-"""The claims and their tests, from claims.toml. A test names a manifest and either contrasts, as a manifest's section `report`
-has them, or pairs of sets of weights (`pairs`), for values that a contrast does not compare.
+"""The claims, their rules and their tests, from claims.toml.
+
+A test has `sets`, rows that are computed for each seed from the values of runs (measures.py); or `contrasts`, as a manifest's
+section `report` has them, which `collect` evaluates. These stand beside, or decide at the paper's size, where one run is all there is.
 """
 
 import tomllib
@@ -7,7 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 TABLE = Path(__file__).parent / "claims.toml"
-RULES = ("above", "below", "equal", "differs", "within", "alike")
+RULES = ("above", "below", "at_most", "equal", "differs", "within", "alike")
+WITH_MARGIN = ("at_most", "equal", "differs")
+FEWEST_SEEDS = 3
 
 
 class Wrong(Exception):
@@ -18,24 +22,41 @@ class Wrong(Exception):
 class Test:
     id: str
     manifest: str
-    rule: str
+    about: str = ""        # what its numbers are, as a sentence begins
+    decides: bool = False  # whether the verdict on the claim asks for it
+    rule: str = ""
+    sets: list = field(default_factory=list)
     contrasts: list = field(default_factory=list)
-    pairs: list = field(default_factory=list)
-    rows: int = 0        # that the test needs; with fewer it cannot hold
-    seeds: int = 3       # that a verdict needs; 0: the rows are about other things than training
-    than: float = 0.0    # what `above` and `below` compare with
-    low: float = 0.0     # of `within`
+    of: str = "error"
+    method: str = ""
+    methods: list = field(default_factory=list)  # in place of `method`: a row for each
+    margin: float = 0.0    # of `at_most`, `equal` and `differs`, as a share of the error of the reference
+    low: float = 0.0       # of `within`
     high: float = 0.0
-    about: str = ""      # what its numbers are, as a sentence begins
-    kinds: list = field(default_factory=lambda: ["items", "draws", "seeds"])
+    border: float = 0.0    # of contrasts that decide: what their rows are compared with
+    share_of: str = ""     # the measure that `within` and `less` take a share of
+    less: float = 0.0      # this share is taken off before the row is compared with 0
+    at: str = ""
+    until: int = 0         # the last step of the lines that are compared at equal loss
+    within: float = 0.2    # nats that a line between two checkpoints may bridge
+    over_points: bool = False
+    text: str = ""         # the test whose contrasts say how far other text, or other calibration data, moves such a row
+    text_rows: str = ""    # what stands in the names of those contrasts and rows
+    seeds: int = FEWEST_SEEDS
 
     def check(self):
-        if self.rule not in RULES:
+        if bool(self.sets) == bool(self.contrasts):
+            raise Wrong(f"test {self.id}: wanted sets or contrasts, one of them")
+        if self.contrasts and (self.rule in ("above", "below")) != self.decides:
+            raise Wrong(f"test {self.id}: got the rule {self.rule!r}, wanted above or below of contrasts that decide, and else none")
+        if self.sets and self.rule not in RULES:
             raise Wrong(f"test {self.id}: got the rule {self.rule!r}, wanted one of {', '.join(RULES)}")
-        if self.rows < 1:
-            raise Wrong(f"test {self.id}: rows = {self.rows}, wanted how many rows it needs")
-        if self.rule == "within" and not self.low < self.high:
-            raise Wrong(f"test {self.id}: got the range {self.low} to {self.high}")
+        if (self.rule in WITH_MARGIN) != (self.margin > 0):
+            raise Wrong(f"test {self.id}: got the margin {self.margin} for the rule {self.rule}")
+        if self.rule == "within" and not (self.low < self.high and self.share_of):
+            raise Wrong(f"test {self.id}: got the range {self.low} to {self.high} of {self.share_of or 'nothing'}")
+        if self.sets and self.seeds < FEWEST_SEEDS:
+            raise Wrong(f"test {self.id}: seeds = {self.seeds}, wanted at least {FEWEST_SEEDS}")
 
 
 @dataclass
@@ -44,14 +65,27 @@ class Claim:
     claim: str
     test: str
     paper: str
+    page: str = ""         # of docs/findings
     says: str = ""
-    question: str = ""
     tests: list = field(default_factory=list)
     waits: list = field(default_factory=list)  # manifests that decide it at the paper's size
+    needs: str = ""        # what the program lacks to ask it
     note: str = ""
 
 
+@dataclass
+class Rules:
+    changed: str       # the day of their last change
+    seeds_seen: list   # of all runs that were known then
+
+    def call_fresh(self, results):
+        """Whether a run is fresh: measured after the last change, with seeds that nobody had seen."""
+        seeds = {int(row["seed"]) for row in results.rows if row["seed"]}
+        return results.head["date"] > self.changed and not seeds & set(self.seeds_seen)
+
+
 def read(path=TABLE):
+    """(the claims, the rules)."""
     with open(path, "rb") as file:
         document = tomllib.load(file)
     out = []
@@ -60,10 +94,14 @@ def read(path=TABLE):
         claim = Claim(tests=tests, **entry)
         for test in tests:
             test.check()
-        if not claim.tests and not claim.waits:
-            raise Wrong(f"claim {claim.id}: has no test, and waits for no manifest")
+        if not any(test.decides and test.sets for test in tests) and not claim.waits and not claim.needs:
+            raise Wrong(f"claim {claim.id}: has no test that decides it, waits for no manifest and needs nothing")
         out.append(claim)
-    ids = [claim.id for claim in out] + [test.id for claim in out for test in claim.tests]
-    if len({claim.id for claim in out}) != len(out) or len(set(ids[len(out):])) != len(ids) - len(out):
+    ids = [claim.id for claim in out]
+    tests = [test.id for claim in out for test in claim.tests]
+    if len(set(ids)) != len(ids) or len(set(tests)) != len(tests):
         raise Wrong("two claims or two tests have one id")
-    return out
+    unknown = [test.text for claim in out for test in claim.tests if test.text not in ("", *tests)]
+    if unknown:
+        raise Wrong(f"there is no test {unknown[0]} to take the spread over texts from")
+    return out, Rules(**document["rules"])

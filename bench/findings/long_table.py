@@ -1,4 +1,4 @@
-"""The results in docs/findings: one row for each number, and above the rows how they came about.
+"""The results in bench/findings/data: one row for each number, and above the rows how they came about.
 
     # command: bench/findings/collect runs/token_budget_tiny
     # program: quench 0.1.0

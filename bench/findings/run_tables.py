@@ -1,5 +1,8 @@
 """Tables of runs that `collect` has written down: provenance, values at the ends, rows of tests."""
 
+import math
+
+import rules
 import text
 import verdicts
 
@@ -10,7 +13,7 @@ def provenance(results):
     """How the file came about, in one line."""
     head = results.head
     note = f" Note: {head['note']}." if "note" in head else ""
-    return (f"[{results.path.name}](findings/{results.path.name}), {head['date']}, {head['program']}, {head['processor']}: "
+    return (f"[{results.path.name}](../bench/findings/data/{results.path.name}), {head['date']}, {head['program']}, {head['processor']}: "
             f"`{head['command']}`.{note}")
 
 
@@ -26,45 +29,111 @@ def short_row(what):
     return short_method(", ".join(words))
 
 
-def short_labels(rows):
-    """(contrast, what of a row's own text the rows of that contrast do not share) of each row."""
-    words = [short_row(row.what).split(", ") for row in rows]
-    out = []
-    for row, own in zip(rows, words):
-        others = [of_other for other, of_other in zip(rows, words) if other.contrast == row.contrast]
-        out.append((row.contrast, ", ".join(word for word in own if any(word not in of_other for of_other in others))))
-    return out
+# ---- rows of tests
 
 
-def _number(row):
-    """The mean of a row with the interval by which it is decided, over seeds where there are some."""
-    kind = "seeds" if row.get("seeds", "n") else next(iter(row.kinds()), None)
-    if kind is None:
-        return text.in_unit(row.numbers["value"], row.unit)
-    return f"{text.in_unit(row.get(kind, 'mean'), row.unit)} {text.interval(row.interval(kind, True), row.unit)}"
+def unit_of(row):
+    """Of a computed row: that of losses, a share, curvature, or a rank correlation."""
+    if row.test.at in ("correlation", "scaling"):
+        return "1"
+    measure = row.entry.get("of", row.test.of)
+    return {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "1"}.get(measure, "nats/token")
 
 
-def sentence(rows, rule):
-    """What a test found: each of few rows, of many the ends, and those that are decided."""
-    labels, units = short_labels(rows), list(dict.fromkeys(row.unit for row in rows))
-    is_one = len({contrast for contrast, _ in labels}) == 1
-    begin = (rule.about or "Difference") + (f", {labels[0][0]}" if is_one else "") + f" (test {rule.id})"
-    if units == ["nats/token"]:
-        begin += f", in {text.unit_name(units[0])}"
-    told = [(verdicts.of_row(row, rule), " ".join(word for word in ("" if is_one else contrast, what, _number(row)) if word))
-            for row, (contrast, what) in zip(rows, labels)]
-    words = [word for word, _ in told]
-    if len(rows) <= 2:
-        return f"{begin}: {'; '.join(f'{of_row}, {word}' for word, of_row in told)}."
-    ends = []
-    for contrast in dict.fromkeys(contrast for contrast, _ in labels):
-        own = [row for row in rows if row.contrast == contrast]
-        means = [row.get("seeds", "mean") if row.get("seeds", "n") else row.numbers["value"] for row in own]
-        of_contrast = " to ".join(dict.fromkeys(text.in_unit(end, own[0].unit) for end in (min(means), max(means))))
-        ends.append(of_contrast if is_one else f"{contrast} {of_contrast}")
-    decided = "; ".join(of_row for word, of_row in told if word != "open")
-    return (f"{begin}: {text.joined(ends)} in {len(rows)} rows, "
-            f"{text.joined(f'{word} in {words.count(word)}' for word in dict.fromkeys(words))}" + (f" ({decided})" if decided else "") + ".")
+def shown(row):
+    """(mean, interval) of a computed row; of a rank correlation both back from Fisher's z, the interval no narrower than its floor."""
+    low, high = rules.interval(row.values)
+    mean = row.values.mean()
+    if row.test.at == "correlation":
+        half = max(high - mean, 1.96 * rules.floor_of(row.checkpoints, len(row.seeds)))
+        return math.tanh(mean), (math.tanh(mean - half), math.tanh(mean + half))
+    return mean, (low, high)
+
+
+def effect(row):
+    """'+1.2 [−0.6, +3.0] thousandths of a nat', or what share of another measure it is."""
+    mean, ends = shown(row)
+    if row.test.rule == "within":
+        ratio = row.values.mean() / row.reference.mean()
+        return f"{text.signed(ratio, sign=False)} {text.interval(rules.ratio_interval(row.values, row.reference), '1')} of the error"
+    unit = text.unit_name(unit_of(row))
+    return f"{text.in_unit(mean, unit_of(row))} {text.interval(ends, unit_of(row))}{' ' + unit if unit else ''}"
+
+
+def deciding(found):
+    """The row that a verdict hangs on: of a claim that fails the clearest, else the least sure."""
+    return min(found.rows, key=lambda one: one.fails) if found.word == "fails" else max(found.rows, key=lambda one: one.holds)
+
+
+def p_text(p):
+    return "p < 0.0001" if p < 0.0001 else f"p = {p:.2g}" if p < 0.1 else f"p = {p:.2f}"
+
+
+def sureness(found):
+    """How sure a verdict is, as the p-value of what it says; of an open one of the direction that is nearer."""
+    p = found.holds if found.word == "holds" else found.fails if found.word == "fails" else min(found.holds, found.fails)
+    return p_text(p)
+
+
+def _needed(row):
+    """What a margin or a share asks of the row."""
+    test = row.test
+    if row.reference is None:
+        return "below 0" if test.rule == "below" else "above 0" if test.rule == "above" else "one sign"
+    if test.rule == "within":
+        ratio = row.values.mean() / row.reference.mean()
+        return f"{test.low:g} to {test.high:g} of {text.milli(row.reference.mean())}; is {text.signed(ratio, sign=False)}"
+    if test.less:
+        return f"{'below' if test.rule == 'below' else 'above'} {test.less:g} of {text.milli(row.reference.mean())}"
+    room = text.signed(1000 * test.margin * row.reference.mean(), sign=False)
+    return {"at_most": f"at most {room}", "equal": f"within ±{room}", "differs": f"beyond ±{room}"}[test.rule]
+
+
+def _missed(row):
+    """The effect that so many seeds find in 4 of 5 samples, and how many would find the mean."""
+    needed = verdicts.seeds_needed(row)
+    seeds = ("" if needed is None else f"; {needed}" if needed < verdicts.MOST_SEEDS else f"; {verdicts.MOST_SEEDS} or more"
+             if needed == verdicts.MOST_SEEDS else "; more text")
+    return text.in_unit(verdicts.detectable(row), unit_of(row), sign=False) + seeds
+
+
+def computed_table(found):
+    """Rows that are computed for each seed: the mean, its interval, what the rule asks, how far other text moves it, and the word."""
+    lines = []
+    for one in found:
+        for row in one.rows:
+            mean, ends = shown(row)
+            unit = unit_of(row)
+            other = [f"±{text.in_unit(error * rules.t_quantile(freedom, 0.95), unit, sign=False)} over {kind}" for kind, error, freedom in row.text]
+            at = "" if not row.floats else (f"; at a float loss of {row.floats[0]:.4f} to {row.floats[1]:.4f}"
+                                            + (f", lines bridge up to {max(row.gaps):.3f} nats" if row.gaps else ""))
+            lines.append([row.test.id, row.name + at, str(len(row.seeds)), text.in_unit(mean, unit), text.interval(ends, unit), _needed(row),
+                          ", ".join(other) or "not known", f"{one.word}, {p_text(min(one.holds, one.fails))}",
+                          _missed(row) if one.word == "open" else ""])
+    return text.markdown(["test", "row", "seeds", "mean", "95 %", "the rule asks", "other text or calibration data", "word",
+                          "could have seen; seeds for the mean"], lines)
+
+
+def over(row, kind):
+    return text.counted(int(row.get(kind, "n")), {"items": "item", "draws": "draw", "jitter": "order", "seeds": "seed"}[kind])
+
+
+def contrasts_table(rows):
+    """Every interval of rows that `quench report` evaluated; beside the first one on which side of 0 all of them lie."""
+    lines = []
+    for row in rows:
+        for place, kind in enumerate(row.kinds() or [""]):
+            if not kind:
+                lines.append([row.test, row.contrast, short_row(row.what), "one run", text.in_unit(row.numbers["value"], row.unit),
+                              "none", "none", "across"])
+                continue
+            lines.append([row.test if place == 0 else "", row.contrast if place == 0 else "", short_row(row.what), over(row, kind),
+                          text.in_unit(row.get(kind, "mean"), row.unit), text.interval(row.interval(kind, False), row.unit),
+                          text.interval(row.interval(kind, True), row.unit), row.side() if place == 0 else ""])
+    return text.markdown(["test", "contrast", "row", "over", "mean", "95 %", "all rows at once", "0 is"], lines)
+
+
+# ---- values of runs
 
 
 def losses(results):
@@ -139,24 +208,3 @@ def curvature_ends(results):
     return text.markdown(head, rows)
 
 
-def over(row, kind):
-    return text.counted(int(row.get(kind, "n")), {"items": "item", "draws": "draw", "jitter": "order", "seeds": "seed"}[kind])
-
-
-def rows_table(rows, rule_of):
-    """Every interval of the rows; the verdict of a row beside its first one."""
-    lines = []
-    for row in rows:
-        rule = rule_of[row.test]
-        word = verdicts.of_row(row, rule)
-        for place, kind in enumerate(row.kinds() or [""]):
-            if not kind:
-                lines.append([row.test, row.contrast, short_row(row.what), "one run", text.in_unit(row.numbers["value"], row.unit),
-                              "none", "none", "none", word])
-                continue
-            seen = row.get(kind, "detectable_all") if kind == "seeds" else row.get(kind, "detectable")
-            lines.append([row.test if place == 0 else "", row.contrast if place == 0 else "", short_row(row.what), over(row, kind),
-                          text.in_unit(row.get(kind, "mean"), row.unit), text.interval(row.interval(kind, False), row.unit),
-                          text.interval(row.interval(kind, True), row.unit),
-                          "none" if seen is None else text.in_unit(seen, row.unit, sign=False), word if place == 0 else ""])
-    return text.markdown(["test", "contrast", "row", "over", "mean", "95 %", "all rows at once", "could have seen", "verdict"], lines)

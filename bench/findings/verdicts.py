@@ -1,20 +1,26 @@
 """What the numbers say of a claim: `holds`, `fails`, `open`, or `waits` where nothing has been measured.
 
-A row is decided where every interval that it has lies on one side, each at a confidence at which all rows of the test hold
-at once (Bonferroni), and where there are as many seeds as the test asks for. A claim holds where all rows of all of its
-tests do, fails where one does, and is open otherwise.
+A claim holds where every row that decides it holds at LEVEL (rules.py), and no row lacks a number. It fails where one row fails
+at a level that counts the rows. Everything else is open. A verdict on a run that was known when the rule was last changed is
+marked: only a fresh run, with other seeds, tells whether the rule was chosen for its result.
 """
 
+import math
 from dataclasses import dataclass, field
 
 import long_table
+import measures
+import rules
+from claims import FEWEST_SEEDS
+from quench.analysis.intervals import detectable_errors  # measures.py finds it
 
 WORDS = ("holds", "fails", "open", "waits")
+AFTER = "rule changed after the data"
 
 
 @dataclass
-class Row:
-    """A row of a contrast: {(kind, quantity): number}, as the file of results has it."""
+class ContrastRow:
+    """A row of a contrast that `quench report` evaluated: {(kind, quantity): number}, as the file of results has it."""
     test: str
     contrast: str
     what: str
@@ -33,124 +39,178 @@ class Row:
         ends = [self.get(kind, f"{end}_all" if of_many else end) for end in ("low", "high")]
         return None if None in ends else tuple(ends)
 
+    def side(self, at_once=False):
+        """'above' or 'below' where all intervals leave out 0 on that side, else 'across'."""
+        found = set()
+        for kind in self.kinds():
+            ends = self.interval(kind, at_once)
+            found.add("across" if ends is None else "above" if ends[0] > 0 else "below" if ends[1] < 0 else "across")
+        return found.pop() if len(found) == 1 else "across"
 
-def rows_of(results, test):
-    """The rows of a test, in the order of the file."""
+
+def contrast_rows(results, test):
+    """The rows of a test's contrasts, in the order of the file."""
     out = {}
     for row in results.where(table="contrast", test=test):
         place = (row["contrast"], row["row"])
-        found = out.setdefault(place, Row(test, *place, row["unit"]))
+        found = out.setdefault(place, ContrastRow(test, *place, row["unit"]))
         if row["quantity"] in found.numbers:
             raise long_table.Wrong(f"{results.path}: test {test} has two rows {' / '.join(place)} with a {row['quantity']}")
         found.numbers[row["quantity"]] = row["value"]
     return list(out.values())
 
 
-def side(interval, rule):
-    """'for', 'against' or 'across' for one interval."""
-    low, high = interval
-    if rule.rule == "within":
-        return "for" if rule.low <= low and high <= rule.high else "against" if high < rule.low or low > rule.high else "across"
-    where = "above" if low > rule.than else "below" if high < rule.than else "across"
-    if where == "across" or rule.rule in ("alike", "differs"):
-        return where
-    return "for" if where == rule.rule else "against"
+def _freedom(kind, n):
+    """Degrees of freedom of a standard error over calibration draws, or over blocks in runs of min(⌈3 ∛n⌉, ⌊n/6⌋)."""
+    run = max(1, min(math.ceil(3 * n ** (1 / 3)), int(n) // 6)) if kind == "items" else 1
+    return (1.5 if run > 1 else 1.0) * (n / run - 1)
 
 
-def of_row(row, rule, at_once=True):
-    """The verdict on one row; for the rule `alike` above, below or open."""
-    if (row.get("seeds", "n") or 1) < rule.seeds:
-        return "open"
-    kinds = [kind for kind in row.kinds() if kind in rule.kinds]
-    if not kinds:
-        return "open"
-    sides = set()
-    for kind in kinds:
-        interval = row.interval(kind, at_once)
-        sides.add("across" if interval is None else side(interval, rule))
-    found = sides.pop() if len(sides) == 1 else "across"
-    if rule.rule == "differs" and found != "across":
-        return "holds"
-    return {"for": "holds", "against": "fails", "across": "open"}.get(found, found)
+def of_text(row, results):
+    """[(kind, standard error, degrees of freedom)] by which other text or other calibration data move a row: of several rows of a
+    contrast the mean, which no mean of them exceeds. It is that of the first seed where a file has no other.
+    """
+    if not row.test.text:
+        return []
+    found = [one for one in contrast_rows(results, row.test.text) if row.test.text_rows in f"{one.contrast}, {one.what}"
+             and (not row.point or one.what.endswith(row.point.partition("=")[2]))]
+    found = [one for one in found if row.name.startswith(one.contrast)] or found
+    if not found:
+        raise long_table.Wrong(f"{results.path}: test {row.test.id}: no row of test {row.test.text} fits {row.name}")
+    kinds = [kind for kind in ("items", "draws", "jitter") if all(one.get(kind, "n") for one in found)]
+    return [(kind, sum(one.get(kind, "stderr") for one in found) / len(found), _freedom(kind, found[0].get(kind, "n"))) for kind in kinds]
 
 
-def of_group(words):
-    """Rows that should agree, whichever way: all above or all below holds, one each way fails."""
-    found = set(words)
-    return "fails" if found >= {"above", "below"} else "open" if "open" in found or not found else "holds"
+@dataclass
+class Decided:
+    """A row of a test with `sets`, or of `alike` one for each group, and how sure its rule is."""
+    rows: list
+    holds: float   # p-values, each by itself
+    fails: float
+
+    @property
+    def word(self):
+        return "holds" if self.holds <= rules.LEVEL else "fails" if self.fails <= rules.LEVEL else "open"
 
 
-def of_rows(rows, rule, at_once=True):
-    """The verdicts on the rows of a test; of `alike`, one for each text that rows have in common."""
-    words = [of_row(row, rule, at_once) for row in rows]
-    if rule.rule != "alike":
-        return words
-    effect = {contrast["as"]: contrast["effect"] for contrast in rule.contrasts}
+def decided(test, results):
+    """(the rows of a test with `sets`, problems, how many there should be)."""
+    rows, problems, wanted = measures.rows_of(results, test)
+    for row in rows:
+        row.text = of_text(row, results)
+    if test.rule != "alike":
+        return [Decided([row], *map(float, rules.of_row(row))) for row in rows], problems, wanted
     groups = {}
-    for row, word in zip(rows, words):
-        groups.setdefault((effect[row.contrast], row.what), []).append(word)
-    return [of_group(words) if len(words) == len(effect) // len(set(effect.values())) else "open"
-            for words in groups.values()]
+    for row in rows:
+        groups.setdefault(row.group, []).append(row)
+    return [Decided(group, *map(float, found)) for group, found in zip(groups.values(), rules.of_rows(rows))], problems, len(groups)
+
+
+def sides(row, test):
+    """(p that a row of a contrast holds, p that it fails) by a t test, of all its spreads but that over seeds the less sure; (1, 1) without
+    a spread. One run says nothing of other runs.
+    """
+    found = []
+    for kind in ("items", "draws", "jitter"):
+        error, n = row.get(kind, "stderr"), row.get(kind, "n")
+        if error and _freedom(kind, n) > 0:
+            t = (row.get(kind, "mean") - test.border) / error * (1 if test.rule == "above" else -1)
+            found.append((min(1.0, 2 * float(rules.stdtr(_freedom(kind, n), -t))), min(1.0, 2 * float(rules.stdtr(_freedom(kind, n), t)))))
+    return tuple(map(max, zip(*found))) if found else (1.0, 1.0)
+
+
+def in_one_run(claim, folder):
+    """'holds in one run', 'fails in one run' or 'open in one run' by the contrasts that decide the claim at the paper's size, or '' where one
+    of their manifests has not been measured.
+    """
+    tests = [test for test in claim.tests if test.contrasts and test.decides]
+    if not tests or any(test.manifest not in folder for test in tests):
+        return ""
+    found, complete = [], True
+    for test in tests:
+        rows = contrast_rows(folder[test.manifest], test.id)
+        complete &= bool(rows) and not list(folder[test.manifest].where(table="problem", test=test.id))
+        found += [Decided([row], *sides(row, test)) for row in rows]
+    return f"{word_of(found, len(found), complete)[0]} in one run"
 
 
 @dataclass
 class Verdict:
     word: str
-    counts: dict = field(default_factory=dict)    # words of rows, all intervals at once
-    one_by_one: dict = field(default_factory=dict)
-    missing: int = 0          # rows without a number in manifests that were measured
-    seeds: int = 0            # the fewest of all rows
-    unmeasured: dict = field(default_factory=dict)  # manifest: how many rows wait for its run
+    fresh: bool = True
+    holds: float = 1.0        # p-values
+    fails: float = 1.0
+    rows: list = field(default_factory=list)      # Decided, of tests that decide
+    beside: list = field(default_factory=list)    # Decided, of other tests with `sets`
+    contrasts: list = field(default_factory=list)  # ContrastRow
+    refused: list = field(default_factory=list)    # why a contrast has no such row
     problems: list = field(default_factory=list)
-    seen: dict = field(default_factory=dict)      # unit: (least, most) effect that an open row would have shown
-    rows: list = field(default_factory=list)
+    unmeasured: list = field(default_factory=list)  # manifests
+    one_run: str = ""         # what one run at the paper's size says
+
+    @property
+    def text(self):
+        """As the page says it."""
+        return f"{self.word} ({AFTER})" if self.word in ("holds", "fails") and not self.fresh else self.word
 
 
-def _count(words):
-    return {word: words.count(word) for word in ("holds", "fails", "open")}
+def word_of(rows, wanted, complete):
+    """(verdict, p that all of the `wanted` rows hold, p that one fails, which counts them) of the rows that decide a claim."""
+    if not rows:
+        return "open", 1.0, 1.0
+    holds, fails = map(float, rules.of_claim([(row.holds, row.fails) for row in rows], wanted))
+    return "fails" if fails <= rules.LEVEL else "holds" if complete and holds <= rules.LEVEL else "open", holds, fails
 
 
-def results_for(test, folder):
-    """The file of results that the test is read from, or None."""
-    own = folder.get(test.manifest)
-    return own if own is not None and (rows_of(own, test.id) or own.where(table="problem", test=test.id)) else None
+def detectable(row, seeds=None):
+    """The difference that 95 % intervals over so many seeds, and over text, find in 4 of 5 samples."""
+    error, freedom = rules.error_of(row.values.var(ddof=1), seeds or len(row.seeds), row.text)
+    return float(error) * detectable_errors(round(float(freedom), 3))
 
 
-def effect_seen(row):
-    """The smallest effect that the widest question of the row had a good chance to show, with all rows at once."""
-    kind = "seeds" if row.get("seeds", "n") else next(iter(row.kinds()), None)
-    if kind is None:
+MOST_SEEDS = 200
+
+
+def seeds_needed(row):
+    """How many seeds find a row's mean in 4 of 5 samples if it is the effect, at most MOST_SEEDS; None on the side that the rule denies,
+    infinitely many where the text is too short for it.
+    """
+    if row.test.rule not in ("above", "below") or row.test.less or row.checkpoints:
         return None
-    found = row.get(kind, "detectable_all")
-    return row.get(kind, "detectable") if found is None else found
+    mean = row.values.mean() * (1 if row.test.rule == "above" else -1)
+    if mean <= 0:
+        return None
+    if detectable(row, 10 ** 6) > mean:
+        return math.inf
+    low, high = FEWEST_SEEDS, MOST_SEEDS
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if detectable(row, middle) <= mean else (middle + 1, high)
+    return low
 
 
-def of_claim(claim, folder):
+def of_claim(claim, of_rules, folder):
     """The verdict on a claim from the files of results, {name: Results}."""
-    at_once, plain, out, seeds = [], [], Verdict("waits"), []
+    out, wanted = Verdict("waits", one_run=in_one_run(claim, folder)), 0
     for test in claim.tests:
-        results = results_for(test, folder)
+        results = folder.get(test.manifest)
         if results is None:
-            out.unmeasured[test.manifest] = out.unmeasured.get(test.manifest, 0) + test.rows
+            if test.decides and test.sets and test.manifest not in out.unmeasured:
+                out.unmeasured.append(test.manifest)
             continue
-        rows = rows_of(results, test.id)
+        if test.contrasts:
+            out.contrasts += contrast_rows(results, test.id)
+            out.refused += [f"{row['contrast']}: {row['row']}" for row in results.where(table="problem", test=test.id)]
+            continue
+        rows, problems, count = decided(test, results)
+        if not test.decides:
+            out.beside += rows
+            continue
         out.rows += rows
-        out.problems += [row["row"] for row in results.where(table="problem", test=test.id)]
-        out.missing += max(0, test.rows - len(rows))
-        words = of_rows(rows, test)
-        at_once += words
-        plain += of_rows(rows, test, at_once=False)
-        seeds += [int(row.get("seeds", "n") or 1) for row in rows if test.seeds > 0]
-        for row in rows:
-            if of_row(row, test) == "open":
-                effect = effect_seen(row)
-                if effect is not None:
-                    low, high = out.seen.get(row.unit, (effect, effect))
-                    out.seen[row.unit] = (min(low, effect), max(high, effect))
-    out.counts, out.one_by_one = _count(at_once), _count(plain)
-    out.seeds = min(seeds, default=0)
-    if at_once or out.problems:
-        decided = not (out.unmeasured or out.missing or out.problems)
-        out.word = ("fails" if out.counts["fails"] else
-                    "holds" if decided and out.counts["holds"] == len(at_once) > 0 else "open")
+        out.problems += problems
+        out.fresh &= of_rules.call_fresh(results)
+        wanted += count
+    if wanted:
+        complete = len(out.rows) == wanted and not out.unmeasured and not out.problems
+        out.word, out.holds, out.fails = word_of(out.rows, wanted, complete)
     return out

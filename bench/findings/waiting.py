@@ -20,16 +20,24 @@ def needs(name):
     """'303 GB and 2.1 h of an H100': its download and its time on a GPU."""
     head = head_of(name)
     size = re.search(r"Downloads:.*?\b([\d.]+) GB", head)
-    hours = (re.search(r"Time:.*?([\d.]+ h) on an H100", head) or re.search(r"Time:.*?([\d.]+ hours) of one H100", head))
-    words = ([f"{size[1]} GB"] if size else []) + ([f"{hours[1]} of an H100".replace("hours", "h")] if hours else [])
+    hours = (re.search(r"Time:.*?([\d.]+ h) on an H100", head) or re.search(r"Time:.*?([\d.]+ hours) of one (H[12]00)", head))
+    cpu = re.search(r"Time:.*?([\d.]+ hours) of one core a seed", head)
+    card = hours[2] if hours and hours.lastindex == 2 else "H100"
+    words = ([f"{size[1]} GB"] if size else []) + ([f"{hours[1]} of an {card}".replace("hours", "h")] if hours else [])
+    words += [f"{cpu[1]} of one core a seed".replace("hours", "h")] if cpu else []
     return " and ".join(words)
+
+
+def links(names):
+    """These manifests, with what each needs."""
+    parts = []
+    for name in names:
+        needed = needs(name)
+        parts.append(f"[{name}](../configs/experiments/{name}.yaml)" + (f" ({needed})" if needed else ""))
+    return ", ".join(parts)
 
 
 def text(claim):
     """For what the claim waits at the paper's size, with the manifests that decide it."""
-    parts = []
-    for name in claim.waits:
-        needed = needs(name)
-        parts.append(f"[{name}](../configs/experiments/{name}.yaml)" + (f" ({needed})" if needed else ""))
-    out = ", ".join(parts)
+    out = links(claim.waits)
     return f"{out}; {claim.note}" if claim.note else out

@@ -1,0 +1,29 @@
+"""λ₁·η along a run: the largest eigenvalue of the Hessian times the learning rate at the checkpoint. Gradient descent is stable below 2; AdamW
+divides each step by the size of its gradients, so that its border is another and only the course says something.
+"""
+
+import measures
+import rules
+import text
+
+
+def products(results):
+    """[(branch, step, λ₁ of the seeds, λ₁·η of the seeds)] where both are known, of one branch after the other."""
+    values = measures.Values(results)
+    out = []
+    for point, branch, averaging, step, method, quantity in sorted(values.of):
+        if quantity == "hessian" and not averaging:
+            eigenvalue, rate = (values.of.get((point, branch, "", step, method, name), {}) for name in ("hessian", "lr"))
+            seeds = sorted(set(eigenvalue) & set(rate))
+            if seeds:
+                found = measures.np.array([eigenvalue[seed] for seed in seeds])
+                out.append((branch, step, found, found * [rate[seed] for seed in seeds]))
+    return out
+
+
+def table(results):
+    rows = []
+    for branch, step, eigenvalue, product in products(results):
+        ends = text.interval(rules.interval(product), "1") if len(product) > 1 else "none"
+        rows.append([branch, str(step), str(len(product)), f"{eigenvalue.mean():.3g}", f"{product.mean():.3g}", ends])
+    return text.markdown(["branch", "step", "seeds", "λ₁", "λ₁·η", "95 %"], rows) if rows else "Not measured."

@@ -1,0 +1,274 @@
+"""The values of each seed that a row of `sets` is made of, from the tables of a file of results.
+
+A row is the mean over the weights `a` minus that over the weights `b`, of one measure by one method:
+
+    error     L(θ̂) − L(θ), in nats per token             loss       L(θ̂)
+    relative  L(θ̂)/L(θ) − 1                              float      L(θ)
+    slope, quadratic, change    gᵀδ, ½δᵀHδ and L(θ+δ) − L(θ) on the tokens of `taylor`
+    rest      change − slope − quadratic
+    hessian, hessian/trace      λ₁ and trace
+    accuracy  the float model's accuracy minus the quantized one's
+
+`at = "equal_loss"` compares quantized losses at the lowest float loss that both lines of checkpoints reach, up to the step `until`:
+lines of one phase, so that a decayed model stands against no model at a constant rate. `at = "ends"` draws a line through the
+ends `a`, each the end of a decay, and compares it at the float loss of `b`. `at = "correlation"` is the rank correlation of two
+series along the training, its dependence on the step removed. `at = "scaling"` is the exponent of `term`, tokens or lr, in the error of all
+checkpoints of the branches: ln error over ln step and ln of the learning rate there.
+"""
+
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from quench.analysis import scaling  # noqa: E402
+from quench.analysis.statistics import rank_correlation  # noqa: E402
+
+FEWEST_CHECKPOINTS = 10  # of a correlation
+FEWEST_ENDS = 3          # of a line through ends
+TABLES = ("loss", "taylor", "curvature", "accuracy")
+TAYLOR = ("slope", "quadratic", "change")
+
+
+class Missing(Exception):
+    """Why a row has no number."""
+
+
+@dataclass
+class Row:
+    """The values of all seeds; `reference` is what a margin or a share is taken of."""
+    test: object
+    name: str
+    group: str
+    seeds: list
+    values: np.ndarray
+    reference: np.ndarray = None
+    floats: tuple = ()                          # (lowest, highest) float loss at which sides are compared
+    gaps: list = field(default_factory=list)    # nats that lines between two checkpoints bridge, by seed
+    checkpoints: int = 0                        # of a correlation
+    point: str = ""                             # of the run, where a test has a row for each
+    entry: dict = field(default_factory=dict)   # of `sets`
+    text: list = field(default_factory=list)    # (kind, standard error, degrees of freedom) beside that over seeds
+
+
+class Values:
+    """The values of one file by (point, branch, averaging, step, method, quantity): {seed: number}."""
+
+    def __init__(self, results):
+        self.name, self.of = results.path.name, {}
+        for row in results.rows:
+            if row["table"] in TABLES:
+                quantity = row["quantity"]
+                place = (row["point"], row["branch"], row["averaging"], int(row["step"]), row["method"], quantity)
+                self.of.setdefault(place, {})[int(row["seed"])] = row["value"]
+        self.points = sorted({place[0] for place in self.of})
+
+    def get(self, weights, method, quantity):
+        place = (weights.get("point", ""), weights.get("branch", ""), weights.get("averaging", ""), weights["step"], method, quantity)
+        found = self.of.get(place)
+        if found is None:
+            raise Missing(f"{self.name} has no {quantity} of {method} at {' '.join(str(word) for word in place[:4] if word != '')}")
+        return found
+
+    def measure(self, weights, measure, method):
+        """{seed: number}."""
+        method = weights.get("method", method)
+        if measure in TAYLOR:
+            return self.get(weights, method, measure)
+        if measure == "rest":
+            slope, quadratic, change = (self.get(weights, method, term) for term in TAYLOR)
+            return {seed: change[seed] - slope[seed] - quadratic[seed] for seed in change}
+        if measure.startswith("hessian"):
+            return self.get(weights, "float", measure)
+        if measure == "accuracy":
+            plain, rounded = (self.get(weights, one, measure) for one in ("float", method))
+            return {seed: plain[seed] - rounded[seed] for seed in rounded if seed in plain}
+        floating = self.get(weights, "float", "loss")
+        if measure == "float" or method == "float":
+            return floating
+        loss = self.get(weights, method, "loss")
+        made = {"loss": lambda q, f: q, "error": lambda q, f: q - f, "relative": lambda q, f: q / f - 1}[measure]
+        return {seed: made(loss[seed], floating[seed]) for seed in loss if seed in floating}
+
+    def line(self, weights, method, until):
+        """{seed: [(step, float loss, quantized loss)]} along one line of checkpoints."""
+        out = {}
+        for (point, branch, averaging, step, of_method, quantity), values in sorted(self.of.items()):
+            if (quantity == "loss" and of_method == "float" and step <= (until or step)
+                    and (point, branch, averaging) == tuple(weights.get(key, "") for key in ("point", "branch", "averaging"))):
+                loss = self.get({**weights, "step": step}, method, "loss")
+                for seed in values:
+                    if seed in loss:
+                        out.setdefault(seed, []).append((step, values[seed], loss[seed]))
+        if not out:
+            raise Missing(f"{self.name} has no line {weights}")
+        return out
+
+
+def _common(of_weights):
+    """The seeds that all have."""
+    seeds = sorted(set.intersection(*map(set, of_weights)))
+    if not seeds:
+        raise Missing("no seed has all values")
+    return seeds
+
+
+def _mean(values, weights, measure, method, seeds=None):
+    found = [values.measure(one, measure, method) for one in weights]
+    seeds = _common(found) if seeds is None else seeds
+    return seeds, np.array([[of_one[seed] for seed in seeds] for of_one in found]).mean(0)
+
+
+def crossing(line, loss):
+    """(quantized loss, gap) where the float losses of [(step, float, quantized)] last pass `loss`."""
+    for (_, float_a, loss_a), (_, float_b, loss_b) in reversed(list(zip(line, line[1:]))):
+        if float_b == loss:
+            return loss_b, 0.0
+        if min(float_a, float_b) < loss < max(float_a, float_b):
+            share = (loss - float_a) / (float_b - float_a)
+            return (1 - share) * loss_a + share * loss_b, abs(float_b - float_a)
+        if float_a == loss:
+            return loss_a, 0.0
+    return None
+
+
+def _at_equal_loss(values, test, entry, method):
+    found, floats, gaps = {}, [], {}
+    pairs = list(zip(entry["a"], entry["b"]))
+    for a, b in pairs:
+        lines = [values.line(side, method, test.until) for side in (a, b)]
+        for seed in _common(lines):
+            of_a, of_b = (line[seed] for line in lines)
+            loss = max(min(place[1] for place in line) for line in (of_a, of_b))
+            sides = [crossing(line, loss) for line in (of_a, of_b)]
+            if None in sides:
+                raise Missing(f"seed {seed}: the float losses do not overlap")
+            gap = max(side[1] for side in sides)
+            if gap > test.within:
+                raise Missing(f"seed {seed}: checkpoints around a float loss of {loss:.4f} are {gap:.3g} nats apart, wanted at most {test.within}")
+            found.setdefault(seed, []).append(sides[0][0] - sides[1][0])
+            floats.append(loss)
+            gaps[seed] = max(gaps.get(seed, 0.0), gap)
+    seeds = [seed for seed in sorted(found) if len(found[seed]) == len(pairs)]
+    return seeds, np.array([np.mean(found[seed]) for seed in seeds]), (min(floats), max(floats)), [gaps[seed] for seed in seeds]
+
+
+def _through_ends(values, entry, method):
+    """Seeds, and a line through the ends minus the weights `b`, at their float loss."""
+    if len(entry["a"]) < FEWEST_ENDS:
+        raise Missing(f"{len(entry['a'])} ends of decays, wanted {FEWEST_ENDS} for a line through them")
+    places = [(values.measure(one, "float", method), values.measure(one, "loss", method)) for one in [*entry["a"], *entry["b"]]]
+    seeds = _common([loss for _, loss in places])
+    out, at = [], []
+    for seed in seeds:
+        x, y = (np.array([side[i][seed] for side in places]) for i in (0, 1))
+        slope, height = np.polyfit(x[:-1], y[:-1], 1)
+        if not x[:-1].min() <= x[-1] <= x[:-1].max():
+            raise Missing(f"seed {seed}: the float loss {x[-1]:.4f} lies outside those of the ends, {x[:-1].min():.4f} to {x[:-1].max():.4f}")
+        out.append(height + slope * x[-1] - y[-1])
+        at.append(x[-1])
+    return seeds, np.array(out), (min(at), max(at))
+
+
+def partial_rank_correlation(x, y, along):
+    """Spearman's of x and y given `along`, over the last axis."""
+    xy, xa, ya = (rank_correlation(*pair) for pair in ((x, y), (x, along), (y, along)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (xy - xa * ya) / np.sqrt((1 - xa * xa) * (1 - ya * ya))
+
+
+def _correlation(values, test, entry):
+    """Fisher's z of each seed, and the number of checkpoints."""
+    weights = {key: entry.get(key, "") for key in ("point", "branch", "averaging")}
+    steps = sorted({place[3] for place in values.of if place[:3] == tuple(weights.values()) and place[4] == entry["x"]["method"]})
+    if len(steps) < FEWEST_CHECKPOINTS:
+        raise Missing(f"{len(steps)} checkpoints, wanted {FEWEST_CHECKPOINTS} for a rank correlation")
+    series = [[values.measure({**weights, "step": step}, side.get("of", test.of), side["method"]) for step in steps]
+              for side in (entry["x"], entry["y"])]
+    seeds = _common([place for side in series for place in side])
+    found = [partial_rank_correlation(*([place[seed] for place in side] for side in series), steps) for seed in seeds]
+    if not np.isfinite(found).all():
+        raise Missing("a series without differences has no rank correlation")
+    return seeds, np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9)), len(steps)
+
+
+def _exponent(values, test, entry, method):
+    """Seeds, and the exponent of one term of each seed's fit."""
+    steps = sorted({(place[1], place[3]) for place in values.of if place[0] == entry.get("point", "") and place[1] in entry["branches"]
+                    and not place[2] and place[4] == method})
+    errors, covariates, seeds = [], {"tokens": [], "lr": []}, []
+    for branch, step in steps:
+        weights = {"point": entry.get("point", ""), "branch": branch, "step": step}
+        rate = values.get(weights, "float", "lr")
+        for seed, error in values.measure(weights, "error", method).items():
+            errors.append(error)
+            seeds.append(seed)
+            covariates["tokens"].append(step)
+            covariates["lr"].append(rate[seed])
+    try:
+        found = scaling.fit(errors, covariates, seeds)
+    except ValueError as why:
+        raise Missing(str(why)) from None
+    if found.dropped or entry["term"] not in found.terms:
+        raise Missing(f"{found.dropped} errors are not above 0; terms that vary: {', '.join(found.terms)}")
+    return found.seeds, found.coefficients[:, found.terms.index(entry["term"])]
+
+
+def _row(values, test, entry):
+    measure, method = entry.get("of", test.of), entry.get("method", test.method)
+    row = Row(test, entry["as"], entry.get("group", entry["as"]), [], np.array([]), point=entry.get("point", ""), entry=entry)
+    if test.at == "correlation":
+        row.seeds, row.values, row.checkpoints = _correlation(values, test, entry)
+        return row
+    if test.at == "equal_loss":
+        row.seeds, row.values, row.floats, row.gaps = _at_equal_loss(values, test, entry, method)
+    elif test.at == "scaling":
+        row.seeds, row.values = _exponent(values, test, entry, method)
+    elif test.at == "ends":
+        row.seeds, row.values, row.floats = _through_ends(values, entry, method)
+    else:
+        sides = [(sign, one) for sign, side in ((1, "a"), (-1, "b")) for one in entry.get(side, [])]
+        row.seeds = _common([values.measure(one, measure, method) for _, one in sides])
+        row.values = sum(sign * _mean(values, entry[side], measure, method, row.seeds)[1] for sign, side in ((1, "a"), (-1, "b"))
+                         if entry.get(side)) * entry.get("times", 1)
+    if test.share_of:
+        row.reference = sum(sign * _mean(values, entry[side], test.share_of, method, row.seeds)[1] for sign, side in ((1, "a"), (-1, "b"))
+                            if entry.get(side))
+    elif test.margin:
+        error = "relative" if measure == "relative" else "error"
+        row.reference = _mean(values, entry.get("reference") or entry["b"], error, method, row.seeds)[1]
+    return row
+
+
+def entries(values, test):
+    """The rows that a test asks for: where it says so one for each point of the run, or for each method."""
+    out = list(test.sets)
+    if test.over_points:
+        out = [{**entry, "as": f"{entry['as']}, {point.rpartition('/')[2].removesuffix('.json')}",
+                "point": point,
+                **{side: [{**one, "point": point} for one in entry[side]] for side in ("a", "b")}}
+               for entry in out for point in values.points]
+    if test.methods:
+        out = [{**entry, "as": f"{entry['as']}, {method.replace('bits=', '')}", "method": method}
+               for entry in out for method in test.methods]
+    return out
+
+
+def rows_of(results, test):
+    """(rows, why others have no number, how many there should be)."""
+    values = Values(results)
+    rows, problems = [], []
+    wanted = entries(values, test)
+    for entry in wanted:
+        try:
+            row = _row(values, test, entry)
+        except Missing as why:
+            problems.append(f"{entry['as']}: {why}")
+            continue
+        if len(row.seeds) < test.seeds:
+            problems.append(f"{entry['as']}: {len(row.seeds)} seeds, wanted {test.seeds}")
+            continue
+        rows.append(row)
+    return rows, problems, len(wanted)
