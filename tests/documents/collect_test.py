@@ -107,7 +107,7 @@ class Collect(unittest.TestCase):
         self.assertAlmostEqual(rates["late", "16"], 8e-3 / 5)  # the last of four steps
 
     def test_rows_of_a_contrast_are_differences_of_records_over_seeds(self):
-        rows = verdicts.rows_of(self.results, "1")
+        rows = verdicts.contrast_rows(self.results, "1")
         self.assertEqual(len(rows), 6, [row.what for row in rows])  # three forks, two widths, and nothing else
         for row in rows:
             step, bits = int(re.search(r"step (\d+)", row.what)[1]), row.what[-1]
@@ -133,17 +133,21 @@ class Contrasts(unittest.TestCase):
     def test_every_contrast_of_a_claim_finds_its_cells_in_its_manifest(self):
         with tempfile.TemporaryDirectory() as own:
             planned = 0
-            (Path(own) / "experiments").mkdir()
+            experiments = Path(own) / "configs/experiments"
+            experiments.mkdir(parents=True)
             for name in ("architectures", "families"):
-                (Path(own) / "experiments" / name).symlink_to(SOURCE / "configs/experiments" / name)
-            for claim in claims.read():
+                (experiments / name).symlink_to(SOURCE / "configs/experiments" / name)
+            fetched = Path(own) / "data/botocore-1.40.0"  # stands in for a text that is not shipped
+            fetched.mkdir(parents=True)
+            (fetched / "service.json").write_text("{}\n", encoding="utf-8")
+            for claim in claims.read()[0]:
                 for test in claim.tests:
                     if not test.contrasts:
                         continue
                     text = (SOURCE / f"configs/experiments/{test.manifest}.yaml").read_text(encoding="utf-8")
                     asked = [{key: value for key, value in contrast.items() if key not in ("as", "effect")} for contrast in test.contrasts]
                     text = re.sub(r"^report:\n(?:[ #].*\n|\n)*", "", text, flags=re.M)
-                    manifest = Path(own) / f"experiments/{test.manifest}.yaml"
+                    manifest = experiments / f"{test.manifest}.yaml"
                     manifest.write_text(f"{text}\nreport: {json.dumps({'contrasts': asked})}\n", encoding="utf-8")
                     with self.subTest(test=test.id):
                         quench(own, "plan", manifest)

@@ -20,9 +20,11 @@ def main():
         if line is None:
             wrong.append(f"{figure}.svg: no line with a name under it")
             continue
-        manifest = f"bench/findings/{figure[:-len(line[2]) - 1]}.yaml"
+        manifest = f"{figure[:-len(line[2]) - 1]}.yaml"
+        folder = "configs" if manifest == "quickstart.yaml" else "bench/findings"
+        manifest = f"{folder}/{manifest}"
         if figure != f"{Path(manifest).stem}_{line[2]}" or not (source / manifest).exists():
-            wrong.append(f"{figure}.svg: got the name {line[2]}, wanted MANIFEST_NAME of a manifest in bench/findings")
+            wrong.append(f"{figure}.svg: got the name {line[2]}, wanted MANIFEST_NAME of the quickstart or of a manifest in bench/findings")
         elif f"- {line[1]}\n" not in (source / manifest).read_text(encoding="utf-8"):
             wrong.append(f"{figure}.svg: {manifest} has no line {line[1]}")
     pictures = {path.stem for path in (source / "docs/figures").glob("*.svg")}

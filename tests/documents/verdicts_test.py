@@ -12,27 +12,22 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 from pathlib import Path
 
 SOURCE = Path(sys.argv.pop(1)).resolve()
 sys.path.insert(0, str(SOURCE / "bench/findings"))
 import claims  # noqa: E402
+import edge  # noqa: E402
 import long_table  # noqa: E402
-import paired  # noqa: E402
+import measures  # noqa: E402
+import rules  # noqa: E402
 import run_tables  # noqa: E402
-import text  # noqa: E402
 import verdicts  # noqa: E402
-from quench.analysis.intervals import detectable_errors, t_quantile  # noqa: E402, paired.py finds it
+from quench.analysis.intervals import detectable_errors, t_quantile  # noqa: E402, verdicts.py finds it
 
-HEAD = {"command": "by hand", "program": "none", "date": "2026-01-01", "processor": "none"}
-
-
-def numbers(mean, half, n=3, wide=None, kind="seeds", comparisons=2):
-    """A spread: the plain interval has this half width, that of all rows at once `wide`, by default twice as much."""
-    wide = 2 * half if wide is None else wide
-    out = {"n": n, "mean": mean, "low": mean - half, "high": mean + half, "comparisons": comparisons,
-           "low_all": mean - wide, "high_all": mean + wide, "detectable": 2 * half, "detectable_all": 4 * half}
-    return {f"{kind}.{key}": value for key, value in out.items()}
+HEAD = {"command": "by hand", "program": "none", "date": "2026-01-03", "processor": "none"}
+RULES = claims.Rules("2026-01-02", [0])
 
 
 def table_row(test, contrast, what, quantity, value, unit="nats/token", table="contrast"):
@@ -47,155 +42,293 @@ def folder_of(**files):
         return long_table.read_folder(own)
 
 
-def spread_rows(test, contrast, what, *spreads):
-    return [table_row(test, contrast, what, key, repr(value)) for spread in spreads for key, value in spread.items()]
+def losses(**of_weights):
+    """Rows of losses: {name of a branch: {method: losses of seeds 1, 2, ...}}, all at step 10."""
+    return [{"table": "loss", "branch": branch, "step": "10", "method": method, "seed": str(seed), "quantity": "loss", "value": repr(value)}
+            for branch, of_methods in of_weights.items() for method, values in of_methods.items() for seed, value in enumerate(values, 1)]
 
 
-def claim_of(**test):
-    return claims.Claim(id="c", claim="", test="", paper="", tests=[claims.Test(**{
-        "id": "t", "manifest": "m", "rule": "above", "rows": 1, **test})])
+def test_of(**test):
+    return claims.Test(**{"id": "t", "manifest": "m", "decides": True, "rule": "above", "method": "q",
+                          "sets": [{"as": "r", "a": [{"branch": "a", "step": 10}], "b": [{"branch": "b", "step": 10}]}], **test})
 
 
-def verdict(measured, **test):
-    return verdicts.of_claim(claim_of(**test), folder_of(m=measured))
+def of_tests(measured, *tests, of_rules=RULES):
+    claim = claims.Claim(id="c", claim="", test="", paper="", tests=list(tests))
+    return verdicts.of_claim(claim, of_rules, folder_of(m=measured))
+
+
+def errors(a, b):
+    """Two sets of weights with these errors; their float losses differ, which no error may show."""
+    return losses(a={"float": [1.0] * len(a), "q": [1 + e for e in a]}, b={"float": [2.0] * len(b), "q": [2 + e for e in b]})
+
+
+def verdict(a, b, **test):
+    return of_tests(errors(a, b), test_of(**test))
 
 
 class Verdicts(unittest.TestCase):
-    def test_a_row_whose_every_interval_is_on_the_claimed_side_holds(self):
-        found = verdict(spread_rows("t", "a − b", "r", numbers(0.10, 0.02), numbers(0.09, 0.01, 100, kind="items")))
-        self.assertEqual((found.word, found.seeds, found.missing), ("holds", 3, 0))
+    def test_a_difference_over_seeds_holds_on_the_claimed_side_and_fails_on_the_other(self):
+        low, high = [0.10, 0.11, 0.12], [0.20, 0.22, 0.21]
+        self.assertEqual(verdict(high, low).word, "holds")
+        self.assertEqual(verdict(low, high).word, "fails")
+        self.assertEqual(verdict(low, high, rule="below").word, "holds")
+        self.assertEqual(verdict([0.1, 0.3, 0.2], low).word, "open")
 
-    def test_the_other_side_fails(self):
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(-0.10, 0.02))).word, "fails")
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(-0.10, 0.02)), rule="below").word, "holds")
+    def test_the_level_is_that_of_the_95_percent_interval(self):
+        values = [1.0, 2.0, 3.0]  # mean 2, standard error 1/√3, t = 3.4641 < 4.3027 with two degrees of freedom
+        got = verdict([0.1 + value / 100 for value in values], [0.1] * 3)
+        t = 2 * math.sqrt(3)
+        self.assertAlmostEqual(got.holds, 1 - t / math.sqrt(2 + t * t), delta=1e-9)  # two sides; a closed form
+        self.assertEqual(got.word, "open")
 
-    def test_an_interval_that_only_holds_one_by_one_leaves_a_row_open(self):
-        found = verdict(spread_rows("t", "a − b", "r", numbers(0.10, 0.06)))  # [0.04, 0.16], of all [−0.02, 0.22]
-        self.assertEqual((found.word, found.counts["open"], found.one_by_one["holds"]), ("open", 1, 1))
-        self.assertEqual(found.seen, {"nats/token": (0.24, 0.24)})
-        self.assertIn("effects of 240 thousandths of a nat would have been seen in 4 of 5", text.verdict(found))
+    def test_a_claim_holds_with_all_of_its_rows_each_at_its_own_level_and_fails_with_one_that_is_counted(self):
+        rows = [{"as": str(i), "a": [{"branch": f"a{i}", "step": 10}], "b": [{"branch": "b", "step": 10}]} for i in range(20)]
 
-    def test_one_kind_of_interval_across_the_border_leaves_a_row_open(self):
-        rows = spread_rows("t", "a − b", "r", numbers(0.10, 0.02), numbers(0.01, 0.02, 100, kind="items"))
-        self.assertEqual(verdict(rows).word, "open")
+        def of(*differences):
+            out = losses(b={"float": [1.0] * 3, "q": [1.1] * 3})
+            for i, found in enumerate(differences):
+                out += losses(**{f"a{i}": {"float": [1.0] * 3, "q": [1.1 + value for value in found]}})
+            return of_tests(out, test_of(sets=rows[:len(differences)]))
+        good, bad = [0.010, 0.013, 0.016], [-0.010, -0.013, -0.016]  # p = 0.017 by itself
+        self.assertEqual(of(*[good] * 20).word, "holds", "a correction would leave twenty rows open")
+        self.assertEqual(of(bad, good).word, "fails")
+        self.assertEqual(of(bad, *[good] * 19).word, "open", "one of twenty is counted")
+        self.assertEqual(of([0.0, 0.001, -0.001], good).word, "open")
 
-    def test_too_few_seeds_or_none_leave_a_row_open(self):
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02, n=2))).word, "open")
-        only_items = spread_rows("t", "a − b", "r", numbers(0.1, 0.02, 100, kind="items"))
-        self.assertEqual(verdict(only_items).word, "open")
-        self.assertEqual(verdict(only_items, seeds=0).word, "holds")
+    def test_not_worse_equal_and_different_have_a_margin_that_is_a_share_of_the_error(self):
+        error = [0.200, 0.210, 0.190]
+        slightly, clearly = [1.02, 1.03, 1.02], [1.3, 1.28, 1.33]
+        margin = {"margin": 0.1}
 
-    def test_no_interval_for_so_many_rows_at_once_leaves_a_row_open(self):
-        spread = {key: value for key, value in numbers(0.1, 0.02).items() if not key.endswith("_all")}
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", spread)).word, "open")
+        def of(factors, rule):
+            return verdict([e * f for e, f in zip(error, factors)], error, rule=rule, **margin).word
+        self.assertEqual([of(slightly, rule) for rule in ("at_most", "equal", "differs")], ["holds", "holds", "fails"])
+        self.assertEqual([of(clearly, rule) for rule in ("at_most", "equal", "differs")], ["fails", "fails", "holds"])
+        self.assertEqual([of([1.0, 1.2, 0.9], rule) for rule in ("at_most", "equal", "differs")], ["open", "open", "open"])
+        self.assertEqual(of([0.5, 0.51, 0.5], "at_most"), "holds", "less is not worse")
 
-    def test_a_single_row_needs_no_wider_interval(self):
-        spread = {key: value for key, value in numbers(0.1, 0.02, comparisons=1).items() if not key.endswith("_all")}
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", spread)).word, "holds")
+    def test_a_share_is_a_ratio_of_sums_and_not_a_mean_of_ratios(self):
+        rows = [{"table": "taylor", "branch": "a", "step": "10", "method": "q", "seed": str(seed), "quantity": quantity, "value": repr(value)}
+                for seed, quadratic, change in ((1, 1.0, 1.0), (2, 2.05, 2.0), (3, 0.00, 0.05))
+                for quantity, value in (("quadratic", quadratic), ("change", change), ("slope", 0.0))]
+        test = test_of(rule="within", low=0.5, high=1.5, of="quadratic", share_of="change", sets=[{"as": "r", "a": [{"branch": "a", "step": 10}]}])
+        found = of_tests(rows, test)
+        row = found.rows[0].rows[0]
+        self.assertAlmostEqual(row.values.mean() / row.reference.mean(), 3.05 / 3.05)
 
-    def test_a_claim_holds_with_all_of_its_rows_and_fails_with_one(self):
-        good = spread_rows("t", "a − b", "good", numbers(0.1, 0.02))
-        bad = spread_rows("t", "a − b", "bad", numbers(-0.1, 0.02))
-        unclear = spread_rows("t", "a − b", "unclear", numbers(0.0, 0.02))
-        self.assertEqual(verdict(good + unclear, rows=2).word, "open")
-        self.assertEqual(verdict(good + unclear + bad, rows=3).word, "fails")
-        self.assertEqual(verdict(good, rows=2).word, "open", "a row that nobody has measured")
-
-    def test_a_row_without_a_number_keeps_a_claim_from_holding(self):
-        rows = spread_rows("t", "a − b", "r", numbers(0.1, 0.02))
-        rows.append(table_row("t", "a − b", "the float losses do not overlap", "", "", table="problem"))
-        found = verdict(rows)
-        self.assertEqual((found.word, found.problems), ("open", ["the float losses do not overlap"]))
-
-    def test_what_is_open_for_want_of_a_run_names_the_run(self):
-        claim = claims.Claim(id="c", claim="", test="", paper="", tests=[
-            claims.Test(id="t", manifest="m", rule="above", rows=1), claims.Test(id="u", manifest="n", rule="above", rows=36)])
-        found = verdicts.of_claim(claim, folder_of(m=spread_rows("t", "a − b", "r", numbers(0.1, 0.02))))
-        self.assertEqual((found.word, found.unmeasured, found.missing, found.seen), ("open", {"n": 36}, 0, {}))
-        self.assertIn("36 rows to be measured by a run of `n`", text.verdict(found))
-
-    def test_rows_that_a_measured_run_does_not_give_are_counted(self):
-        found = verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rows=2)
-        self.assertEqual((found.word, found.missing, found.unmeasured), ("open", 1, {}))
-        self.assertIn("1 row without a number", text.verdict(found))
-
-    def test_two_rows_of_one_name_are_refused(self):
-        with self.assertRaisesRegex(long_table.Wrong, "two rows a − b / r"):
-            verdict(2 * spread_rows("t", "a − b", "r", numbers(0.1, 0.02)))
-
-    def test_nothing_measured_waits_and_says_for_what(self):
-        found = verdicts.of_claim(claim_of(), folder_of())
-        self.assertEqual(found.word, "waits")
-        self.assertEqual(text.verdict(found, "a GPU"), "**waits** for a run of `m` and a GPU")
-
-    def test_equality_can_fail_and_stay_open_but_not_hold(self):
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rule="equal").word, "fails")
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.0, 1e-9)), rule="equal").word, "open")
-
-    def test_a_difference_can_hold_either_way_and_stay_open_but_not_fail(self):
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.1, 0.02)), rule="differs").word, "holds")
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(-0.1, 0.02)), rule="differs").word, "holds")
-        self.assertEqual(verdict(spread_rows("t", "a − b", "r", numbers(0.0, 0.02)), rule="differs").word, "open")
-
-    def test_another_border_than_zero(self):
-        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.5, 0.2)), rule="below", than=2.0).word, "holds")
-        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.5, 0.3)), rule="below", than=2.0).word, "open")
-        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(2.5, 0.2)), rule="below", than=2.0).word, "fails")
-
-    def test_a_range_holds_inside_and_fails_outside(self):
-        within = {"rule": "within", "low": 0.8, "high": 1.2}
-        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.0, 0.05)), **within).word, "holds")
-        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(1.0, 0.15)), **within).word, "open")
-        self.assertEqual(verdict(spread_rows("t", "a", "r", numbers(0.5, 0.05)), **within).word, "fails")
-
-    def test_effects_are_alike_with_one_sign_and_not_with_two(self):
-        contrasts = [{"as": name, "effect": "decay"} for name in ("dense", "routed", "state-space")]
+    def test_alike_rows_have_one_sign_and_different_ones_fail(self):
+        names = ("dense", "routed", "state-space")
 
         def of(*means):
-            measured = [row for name, mean in zip(("dense", "routed", "state-space"), means)
-                        for row in spread_rows("t", name, "rtn", numbers(mean, 0.01))]
-            return verdict(measured, rule="alike", contrasts=contrasts, rows=3)
+            out = losses(b={"float": [1.0] * 3, "q": [1.5] * 3})
+            for name, mean in zip(names, means):
+                out += losses(**{name: {"float": [1.0] * 3, "q": [1.5 + mean, 1.501 + mean, 1.499 + mean]}})
+            return of_tests(out, test_of(rule="alike", sets=[
+                {"as": name, "group": "decay", "a": [{"branch": name, "step": 10}], "b": [{"branch": "b", "step": 10}]} for name in names])).word
+        self.assertEqual([of(0.1, 0.1, 0.1), of(-0.1, -0.1, -0.1), of(0.1, -0.1, 0.0), of(0.1, 0.1, 0.0)], ["holds", "holds", "fails", "open"])
 
-        self.assertEqual(of(0.1, 0.1, 0.1).word, "holds")
-        self.assertEqual(of(-0.1, -0.1, -0.1).word, "holds")
-        self.assertEqual(of(0.1, -0.1, 0.0).word, "fails")
-        self.assertEqual(of(0.1, 0.1, 0.0).word, "open")
-        self.assertEqual(of(0.1, 0.1).word, "open", "an architecture that nobody has measured")
+    def test_other_text_has_to_agree_where_it_is_known_how_far_it_moves_a_row(self):
+        rows = errors([0.20, 0.22, 0.21], [0.10, 0.11, 0.12])
+        beside = claims.Test(id="c", manifest="m", contrasts=[{}])
+        for error, wanted in ((0.01, "holds"), (0.2, "open")):
+            text = [table_row("c", "a − b", "q", "items.n", "422"), table_row("c", "a − b", "q", "items.stderr", repr(error))]
+            self.assertEqual(of_tests(rows + text, test_of(text="c", text_rows="q"), beside).word, wanted)
+        with self.assertRaisesRegex(long_table.Wrong, "no row of test c fits r"):
+            of_tests(rows, test_of(text="c"), beside)
+
+    def test_variances_over_seeds_and_over_text_add(self):
+        error, freedom = rules.error_of(3.0, 3, [("items", 1.0, 26)])  # 1 over three seeds and 1 over text
+        self.assertAlmostEqual(float(error), math.sqrt(2))
+        self.assertAlmostEqual(float(freedom), 4 / (1 / 2 + 1 / 26) - 1)
+        values = rules.np.array([4.0, 5.0, 6.0])
+        alone, shared = (rules._sides(values, text)[0] for text in ((), [("items", 0.01, 1e6)]))
+        self.assertAlmostEqual(alone, shared, delta=1e-3)
+        self.assertGreaterEqual(shared, alone, "as sure over seeds alone")
+
+    def test_a_verdict_on_known_seeds_or_an_earlier_day_says_that_the_rule_changed_after_the_data(self):
+        low, high = [0.10, 0.11, 0.12], [0.20, 0.22, 0.21]
+        self.assertEqual(verdict(high, low).text, "holds")
+        for of_rules in (claims.Rules("2026-01-03", []), claims.Rules("2026-01-02", [3])):
+            self.assertEqual(of_tests(errors(high, low), test_of(), of_rules=of_rules).text, "holds (rule changed after the data)")
+        self.assertEqual(of_tests(errors([0.1, 0.3, 0.2], low), test_of(), of_rules=claims.Rules("2026-01-03", [])).text, "open")
+
+    def test_a_row_without_a_number_or_with_too_few_seeds_keeps_a_claim_from_holding(self):
+        found = verdict([0.2, 0.21], [0.1, 0.11])
+        self.assertEqual((found.word, found.problems), ("open", ["r: 2 seeds, wanted 3"]))
+        found = of_tests(losses(a={"float": [1.0] * 3, "q": [1.1] * 3}), test_of())
+        self.assertEqual(found.word, "open")
+        self.assertIn("m.csv has no loss of float at b 10", found.problems[0])
+
+    def test_nothing_measured_waits_and_a_part_of_it_is_open(self):
+        claim = claims.Claim(id="c", claim="", test="", paper="", tests=[test_of(), test_of(id="u", manifest="n")])
+        self.assertEqual(verdicts.of_claim(claim, RULES, folder_of()).word, "waits")
+        found = verdicts.of_claim(claim, RULES, folder_of(m=errors([0.20, 0.22, 0.21], [0.10, 0.11, 0.12])))
+        self.assertEqual((found.word, found.unmeasured), ("open", ["n"]))
+
+    def test_what_stands_beside_decides_nothing(self):
+        bad = errors([0.10, 0.11, 0.12], [0.20, 0.22, 0.21])
+        good = test_of(sets=[{"as": "r", "a": [{"branch": "b", "step": 10}], "b": [{"branch": "a", "step": 10}]}])
+        found = of_tests(bad, good, test_of(id="u", decides=False))
+        self.assertEqual((found.word, [row.word for row in found.beside]), ("holds", ["fails"]))
+
+    def test_a_contrast_without_a_row_is_told(self):
+        refused = table_row("c", "a − b", "the float losses do not overlap", "", "", table="problem")
+        found = of_tests(errors([0.2] * 3, [0.1] * 3) + [refused], test_of(), claims.Test(id="c", manifest="m", contrasts=[{}]))
+        self.assertEqual(found.refused, ["a − b: the float losses do not overlap"])
+
+    def test_one_run_is_decided_over_text_and_calibration_data_and_says_so(self):
+        def of(*rows, border=0.0, rule="above"):
+            numbers = [table_row("c", "a − b", what, f"{kind}.{quantity}", str(value)) for what, kind, mean, error in rows
+                       for quantity, value in (("mean", mean), ("stderr", error), ("n", 20))]
+            test = claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule=rule, border=border)
+            return of_tests(numbers, test)
+        self.assertEqual(of(("q", "items", 2.0, 0.1)).one_run, "holds in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1)).word, "waits")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), border=2.5).one_run, "fails in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), rule="below").one_run, "fails in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), ("q", "draws", 2.0, 2.0)).one_run, "open in one run", "draws are not sure")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), ("r", "items", 0.0, 0.1)).one_run, "open in one run", "one row is open")
+        self.assertEqual(of(("q", "seeds", 2.0, 0.1)).one_run, "open in one run", "nothing over text")
+        self.assertEqual(of_tests(errors([0.2] * 3, [0.1] * 3), test_of()).one_run, "")
 
     def test_a_table_of_claims_that_contradicts_itself_is_refused(self):
-        test = '[[claim]]\nid = "1"\nclaim = ""\ntest = ""\npaper = ""\n'
-        rule = '[[claim.tests]]\nid = "1"\nmanifest = "m"\nrule = "{}"\nrows = {}\n'
+        head = '[rules]\nchanged = "2026-01-01"\nseeds_seen = []\n'
+        claim = '[[claim]]\nid = "1"\nclaim = ""\ntest = ""\npaper = ""\n'
+        test = '[[claim.tests]]\nid = "{}"\nmanifest = "m"\ndecides = true\nsets = [{{as = "r"}}]\n'
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "claims.toml"
-            for content, wanted in ((test, "has no test"), (test + rule.format("taller", 1), "'taller'"),
-                                    (test + rule.format("above", 0), "rows = 0"), (test + rule.format("within", 1), "the range"),
-                                    (2 * (test + rule.format("above", 1)), "one id")):
-                file.write_text(content, encoding="utf-8")
+            for content, wanted in ((claim, "no test that decides .* needs nothing"), (claim + test.format(1) + 'rule = "taller"', "'taller'"),
+                                    (claim + test.format(1) + 'rule = "equal"', "the margin 0.0"),
+                                    (claim + test.format(1) + 'rule = "within"', "the range"),
+                                    (claim + test.format(1) + 'rule = "above"\nseeds = 2', "seeds = 2"),
+                                    (claim + test.format(1) + 'rule = "above"\ntext = "9"', "no test 9"),
+                                    (claim + '[[claim.tests]]\nid = "1"\nmanifest = "m"\ndecides = true\nrule = "equal"\ncontrasts = [{}]', "wanted above or below"),
+                                    (claim + test.format(1) + 'rule = "above"\ncontrasts = [{}]', "one of them"),
+                                    (2 * (claim + test.format(1) + 'rule = "above"\n'), "one id")):
+                file.write_text(head + content, encoding="utf-8")
                 with self.assertRaisesRegex(claims.Wrong, wanted):
                     claims.read(file)
 
 
-class Sentences(unittest.TestCase):
-    def rows(self, *rows):
-        measured = [part for contrast, what, mean in rows for part in spread_rows("t", contrast, what, numbers(mean, 0.01))]
-        return verdicts.rows_of(folder_of(m=measured)["m"], "t")
+class Measures(unittest.TestCase):
+    def line(self, branch, method, values):
+        """Of seed 1 at steps 10, 20, ...; [(float loss, quantized loss)]."""
+        return [{"table": "loss", "branch": branch, "step": str(10 * i), "method": name, "seed": "1", "quantity": "loss", "value": repr(value)}
+                for i, pair in enumerate(values, 1) for name, value in zip(("float", method), pair)]
 
-    def rule(self):
-        return claims.Test(id="t", manifest="m", rule="below", about="Error at the end")
+    def rows(self, measured, **test):
+        return measures.rows_of(folder_of(m=measured)["m"], test_of(**test))
 
-    def test_a_row_is_labelled_by_what_the_rows_of_its_contrast_do_not_share(self):
-        rows = self.rows(("a − b", "3 bits, step 9, rtn bits=3", 0.1), ("a − b", "3 bits, step 9, gptq bits=3", 0.1), ("c − d", "step 9", 0.1))
-        self.assertEqual(run_tables.short_labels(rows), [("a − b", "rtn 3"), ("a − b", "gptq 3"), ("c − d", "")])
+    def test_losses_are_compared_at_the_lowest_float_loss_that_both_lines_reach(self):
+        measured = self.line("a", "q", [(2.0, 2.2), (1.0, 1.4)]) + self.line("b", "q", [(1.9, 2.5), (1.75, 1.9), (1.5, 1.7)])
+        pair = [{"as": "r", "a": [{"branch": "a"}], "b": [{"branch": "b"}]}]
+        row = measures._row(measures.Values(folder_of(m=measured)["m"]), test_of(at="equal_loss", within=1.0, sets=pair), pair[0])
+        self.assertAlmostEqual(row.values[0], 0.5 * (2.2 + 1.4) - 1.7)
+        self.assertEqual((row.floats, row.gaps), ((1.5, 1.5), [1.0]))
+        until = measures._row(measures.Values(folder_of(m=measured)["m"]), test_of(at="equal_loss", within=1.0, until=20, sets=pair), pair[0])
+        self.assertAlmostEqual(until.values[0], 0.75 * 2.2 + 0.25 * 1.4 - 1.9)
+        self.assertEqual(until.floats, (1.75, 1.75))
+        _, problems, _ = self.rows(measured, at="equal_loss", sets=pair)
+        self.assertIn("seed 1: checkpoints around a float loss of 1.5000 are 1 nats apart, wanted at most 0.2", problems[0])
 
-    def test_of_few_rows_each_has_its_interval_and_its_verdict(self):
-        rows = self.rows(("a − b", "rtn bits=3", -0.1), ("a − b", "rtn bits=4", 0.01))
-        self.assertEqual(run_tables.sentence(rows, self.rule()), "Error at the end, a − b (test t), in thousandths of a nat: "
-                         "rtn 3 −100.00 [−120.00, −80.00], holds; rtn 4 +10.00 [−10.00, +30.00], open.")
+    def test_curvature_times_the_learning_rate_is_of_weights_with_both(self):
+        measured = [{"table": table, "branch": "t", "step": str(step), "method": "float", "seed": str(seed), "quantity": quantity, "value": repr(value),
+                     "averaging": averaging} for seed in (1, 2) for table, step, quantity, value, averaging in
+                    (("curvature", 10, "hessian", 40.0 * seed, ""), ("loss", 10, "lr", 0.01, ""), ("curvature", 20, "hessian", 7.0, ""),
+                     ("curvature", 10, "hessian", 9.0, "lawa"))]
+        found = edge.products(folder_of(m=measured)["m"])
+        self.assertEqual([(branch, step, list(product)) for branch, step, _, product in found], [("t", 10, [0.4, 0.8])])
 
-    def test_of_many_rows_stand_the_ends_and_those_that_are_decided(self):
-        rows = self.rows(*[("a − b", f"rtn bits={bits}", mean) for bits, mean in ((2, -0.1), (3, 0.0), (4, 0.01))])
-        self.assertEqual(run_tables.sentence(rows, self.rule()), "Error at the end, a − b (test t), in thousandths of a nat: "
-                         "−100.00 to +10.00 in 3 rows, holds in 1 and open in 2 (rtn 2 −100.00 [−120.00, −80.00]).")
+    def test_an_exponent_is_that_of_one_term_beside_the_other(self):
+        measured = []
+        for seed, tokens, rate in ((1, 0.5, -0.2), (2, 0.7, -0.1), (3, 0.6, -0.3)):
+            for branch, step, lr in (("t", 100, 1e-2), ("t", 200, 1e-2), ("t", 400, 1e-2), ("f", 200, 1e-4), ("f", 400, 1e-5)):
+                error = 0.01 * step ** tokens * lr ** rate
+                measured += [{"table": "loss", "branch": branch, "step": str(step), "method": method, "seed": str(seed), "quantity": quantity,
+                              "value": repr(value)} for method, quantity, value in
+                             (("float", "loss", 2.0), ("float", "lr", lr), ("q", "loss", 2.0 + error))]
+        for term, wanted in (("tokens", (0.5, 0.7, 0.6)), ("lr", (-0.2, -0.1, -0.3))):
+            rows, problems, _ = self.rows(measured, at="scaling", sets=[{"as": "r", "term": term, "branches": ["t", "f"]}])
+            self.assertEqual(problems, [])
+            for one, other in zip(rows[0].values, wanted):
+                self.assertAlmostEqual(one, other, delta=1e-7)
+        _, problems, _ = self.rows(measured, at="scaling", sets=[{"as": "r", "term": "lr", "branches": ["t"]}])
+        self.assertIn("terms that vary: tokens", problems[0])
+        _, problems, _ = self.rows([row for row in measured if row["branch"] == "f"], at="scaling", sets=[{"as": "r", "term": "lr", "branches": ["f"]}])
+        self.assertIn("do not tell", problems[0])
+
+    def test_ends_of_decays_are_compared_on_a_line_through_them(self):
+        measured = [row for i, pair in enumerate([(1.0, 1.4), (1.5, 1.8), (2.0, 2.2)]) for row in self.line(f"end{i}", "q", [pair])]
+        ends = [{"branch": f"end{i}", "step": 10} for i in range(3)]
+
+        def found(*places):
+            entry = {"as": "r", "a": ends, "b": [{"branch": "b", "step": 10}]}
+            values = measures.Values(folder_of(m=measured + self.line("b", "q", places))["m"])
+            return measures._row(values, test_of(at="ends", sets=[entry]), entry)
+        self.assertAlmostEqual(found((1.25, 1.5)).values[0], 1.6 - 1.5)
+        with self.assertRaisesRegex(measures.Missing, "lies outside"):
+            found((2.5, 2.6))
+
+    def test_a_rank_correlation_needs_ten_checkpoints_and_is_taken_beside_the_trend(self):
+        noise = random.Random(1)
+        x = [i + noise.gauss(0, 2) for i in range(30)]
+        y = [i + noise.gauss(0, 2) for i in range(30)]
+        self.assertGreater(measures.partial_rank_correlation(x, y, [0] * 29 + [1]), 0.8)  # both only grow
+        self.assertLess(abs(measures.partial_rank_correlation(x, y, range(30))), 0.4)
+        entry = {"as": "r", "branch": "a", "x": {"method": "q"}, "y": {"method": "q"}}
+        _, problems, _ = self.rows(self.line("a", "q", [(1, 2)] * 5), at="correlation", sets=[entry])
+        self.assertEqual(problems, ["r: 5 checkpoints, wanted 10 for a rank correlation"])
+
+
+class Discoveries(unittest.TestCase):
+    def test_the_share_of_wrong_ones_is_that_of_a_worked_case(self):
+        found = rules.false_discovery([0.01, 0.04, 0.03, 0.5])  # times 4/1, 4/3, 4/2 and 4/4, no smaller than those before
+        for got, wanted in zip(found, [0.04, 0.16 / 3, 0.16 / 3, 0.5]):
+            self.assertAlmostEqual(got, wanted)
+
+
+class Ratios(unittest.TestCase):
+    def test_the_interval_of_a_ratio_has_the_ends_at_which_a_t_test_is_just_decided(self):
+        values, reference = rules.np.array([1.0, 2.0, 4.0, 3.5]), rules.np.array([2.0, 3.0, 4.0, 3.0])
+        for end in rules.ratio_interval(values, reference):
+            rest = values - end * reference
+            t = rest.mean() / (rest.std(ddof=1) / 2)
+            self.assertAlmostEqual(abs(t), 3.18244631, delta=1e-6)  # three degrees of freedom
+        self.assertEqual(rules.ratio_interval(values, rules.np.array([1.0, -1.0, 2.0, -2.0])), (-math.inf, math.inf))
+
+
+class Shown(unittest.TestCase):
+    def table(self, a, b, **test):
+        found = verdict(a, b, **test)
+        return found, run_tables.computed_table(found.rows).splitlines()[2]
+
+    def test_a_row_says_what_its_rule_asks_and_how_sure_it_is(self):
+        found, row = self.table([0.22, 0.23, 0.21], [0.20, 0.21, 0.205], rule="equal", margin=0.1)
+        self.assertIn("| t | r | 3 | +15.00 | [−6.51, +36.51] | within ±20.50 | not known | open, p = 0.19 |", row)
+        self.assertEqual(run_tables.sureness(found), "p = 0.19")
+        self.assertEqual(run_tables.effect(found.rows[0].rows[0]), "+15.00 [−6.51, +36.51] thousandths of a nat")
+
+    def test_an_open_row_says_how_many_seeds_would_find_its_mean(self):
+        found, row = self.table([0.11, 0.10, 0.12], [0.10, 0.10, 0.10])  # a mean of one deviation
+        needed = verdicts.seeds_needed(found.rows[0].rows[0])
+        self.assertTrue(row.endswith(f"; {needed} |"), row)
+        self.assertLessEqual(detectable_errors(needed - 1) / math.sqrt(needed), 1)
+        self.assertGreater(detectable_errors(needed - 2) / math.sqrt(needed - 1), 1)
+        one = found.rows[0].rows[0]
+        one.text = [("items", 0.1, 26)]
+        self.assertEqual(verdicts.seeds_needed(one), math.inf)
+        self.assertGreater(verdicts.detectable(one), 0.1 * detectable_errors(26))
+        self.assertIsNone(verdicts.seeds_needed(self.table([0.11, 0.10, 0.12], [0.10] * 3, rule="below")[0].rows[0].rows[0]))
+
+    def test_a_relative_measure_is_in_percent(self):
+        found, row = self.table([0.2, 0.2, 0.21], [0.1, 0.1, 0.11], of="relative")
+        self.assertIn("| +15.17 % |", row)  # 20.33 % of 1 nat, 5.17 % of 2
+
+    def test_a_verdict_hangs_on_the_least_sure_row_or_on_the_clearest_that_fails(self):
+        rows = [verdicts.Decided([], 0.01, 1.0), verdicts.Decided([], 0.04, 1.0), verdicts.Decided([], 1.0, 0.001)]
+        self.assertIs(run_tables.deciding(verdicts.Verdict("holds", rows=rows[:2])), rows[1])
+        self.assertIs(run_tables.deciding(verdicts.Verdict("fails", rows=rows)), rows[2])
 
 
 class CurvatureEnds(unittest.TestCase):
@@ -273,85 +406,6 @@ def record(metric, value, seed, branch="trunk", step=10, job=0, details=None, me
             "environment": {"seed": 0, "sweep": {"seed": seed, **(sweep or {})}}}
 
 
-def landscape(rise, seed, branch="trunk", **other):
-    points = [{"name": "step10", "loss": 2.0}, {"name": "quantized", "loss": 2.0 + rise}]
-    return record("landscape", 1.9, seed, branch, details={"points": points}, method="gptq bits=4", **other)
-
-
-class Pairs(unittest.TestCase):
-    PAIR = {"as": "a − b", "value": "landscape rise", "method": "gptq bits=4", "a": {"branch": "late", "step": 10},
-            "b": {"branch": "trunk", "step": 10}}
-
-    def test_seeds_are_paired_and_their_interval_is_students(self):
-        records = [landscape(rise, seed, branch) for branch, rises in (("late", (5, 9, 7)), ("trunk", (4, 6, 5)))
-                   for seed, rise in enumerate(rises)]
-        got = paired.row_of(records, self.PAIR, 2)  # differences 1, 3, 2: mean 2, standard error 1/√3
-        self.assertEqual((got["value"], got["seeds.n"], got["seeds.mean"]), (1, 3, 2))
-        self.assertAlmostEqual(got["seeds.high"], 2 + 4.30265273 / math.sqrt(3), delta=1e-7)
-        self.assertAlmostEqual(got["seeds.low_all"], 2 - 6.20534682 / math.sqrt(3), delta=1e-6)  # 0.975, two rows
-
-    def test_one_seed_has_a_value_and_no_interval(self):
-        self.assertEqual(paired.row_of([landscape(5, 0, "late"), landscape(4, 0)], self.PAIR, 1), {"value": 1})
-
-    def test_two_values_for_one_seed_and_none_are_refused(self):
-        twice = [landscape(1, 0, branch, job=job) for branch in ("late", "trunk") for job in (0, 1)]
-        with self.assertRaisesRegex(ValueError, "several values of landscape rise fit"):
-            paired.row_of(twice, self.PAIR, 1)
-        with self.assertRaisesRegex(ValueError, "no value of landscape rise fits"):
-            paired.row_of(twice[:1], self.PAIR, 1)
-
-    def test_the_last_step_is_that_of_its_own_line(self):
-        pair = {**self.PAIR, "value": "taylor ratio", "a": {"sweep.train.lr.peak": 2.0, "step": "last"},
-                "b": {"sweep.train.lr.peak": 1.0, "step": "last"}}
-        records = [record("taylor", 0.0, 0, step=step, job=job, sweep={"train.lr.peak": peak}, method="gptq bits=4",
-                          details={"slope": 0.0, "quadratic": ratio, "change": 1.0})
-                   for job, (peak, ratios) in enumerate(((1.0, {10: 0.9, 20: 0.4}), (2.0, {10: 0.8, 15: 0.7})))
-                   for step, ratio in ratios.items()]
-        self.assertAlmostEqual(paired.row_of(records, pair, 1)["value"], 0.3)
-
-    def test_terms_are_read_from_details_of_one_method(self):
-        ratio = {"as": "r", "value": "taylor ratio", "method": "rtn bits=4", "a": {"branch": "trunk", "step": 10}}
-        records = [record("taylor", 0.3, 0, method=method, details={"slope": 0.1, "quadratic": quadratic, "change": 0.4})
-                   for method, quadratic in (("rtn bits=4", 0.3), ("rtn bits=3", 0.1))]
-        self.assertAlmostEqual(paired.row_of(records, ratio, 1)["value"], 0.75)
-
-
-def accuracy_records(seed, cells):
-    """Records of one checkpoint: {method: (loss, accuracy)}."""
-    out = []
-    for method, values in cells.items():
-        for metric, value in zip(("validation_loss", "tasks"), values):
-            out.append({"metric": metric, "label": metric, "value": value, "error": None, "draw": 0, "jitter": 0, "job": seed,
-                        "quantizer": None if method == "float" else {"label": method}, "averaging": None,
-                        "checkpoint": {"branch": None, "step": 10}, "environment": {"sweep": {"seed": seed}}})
-    return out
-
-
-class Accuracy(unittest.TestCase):
-    def test_rank_correlation_by_hand(self):
-        # 1 − 6 Σ d²/(n (n² − 1)) with d = 1, 1, 1, 1, 0.
-        self.assertAlmostEqual(paired.rank_correlation([1, 2, 3, 4, 5], [20, 10, 40, 30, 50]), 0.8)
-        # ranks 2.5, 1, 2.5, 4 and 4, 1, 2, 3 have the covariance 3 and the variances 4.5 and 5
-        self.assertAlmostEqual(paired.rank_correlation([5, 1, 5, 9], [7, 1, 2, 3]), 3 / math.sqrt(22.5))
-
-    def test_accuracy_that_falls_with_the_error_correlates_over_the_cells_of_each_seed(self):
-        records = accuracy_records(0, {"float": (2.0, 0.8), "a": (2.1, 0.78), "b": (2.4, 0.6), "c": (2.2, 0.7)})
-        records += accuracy_records(1, {"float": (1.9, 0.8), "a": (2.1, 0.6), "b": (2.4, 0.7), "c": (2.2, 0.65)})
-        records.append({**records[-1], "draw": 1, "value": 0.0})  # another draw of the calibration data is no other cell
-        pair = {"as": "accuracy", "value": "accuracy drop with ΔCE"}
-        row = paired.row_of(records, pair, 1)
-        self.assertAlmostEqual(row["value"], 1.0)
-        self.assertAlmostEqual(row["seeds.mean"], 0.0)  # 1 at seed 0, −1 at seed 1
-        with self.assertRaisesRegex(ValueError, "no value of"):
-            paired.row_of([record for record in records if record["metric"] != "tasks"], pair, 1)
-        with self.assertRaisesRegex(ValueError, "several values of validation_loss fit float at seed 0"):
-            paired.row_of(records + records[:1], pair, 1)
-        with self.assertRaisesRegex(ValueError, "seed 0 has no accuracy drop"):
-            paired.row_of(accuracy_records(0, {"float": (2.0, 0.8), "a": (2.1, 0.8), "b": (2.4, 0.8)}), pair, 1)
-        with self.assertRaises(KeyError):
-            paired.row_of(records, {**pair, "value": "accuracy"}, 1)
-
-
 def collect_program():
     loader = importlib.machinery.SourceFileLoader("collect", str(SOURCE / "bench/findings/collect"))
     collect = importlib.util.module_from_spec(importlib.util.spec_from_loader("collect", loader))
@@ -374,6 +428,34 @@ class Collected(unittest.TestCase):
         self.assertEqual([row["value"] for row in collect.value_rows(records)], ["40"])
         with self.assertRaisesRegex(SystemExit, "two values of hessian at curvature trunk 10 float"):
             collect.value_rows(records[:1] * 2)
+
+
+class PlateauText(unittest.TestCase):
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader("plateau_text", str(SOURCE / "bench/findings/plateau_text"))
+        self.program = importlib.util.module_from_spec(importlib.util.spec_from_loader("plateau_text", loader))
+        loader.exec_module(self.program)
+
+    def test_the_newest_model_of_each_service_is_taken_and_nothing_else(self):
+        names = [f"p-1/p/data/{path}" for path in ("ec2/2016-11-15/service-2.json", "ec2/2014-09-01/service-2.json", "s3/2006-03-01/service-2.json",
+                                                   "s3/2006-03-01/waiters-2.json", "s3/2006-03-01/old/service-2.json")]
+        self.assertEqual(self.program.newest_models(names), {"ec2": names[0], "s3": names[2]})
+
+    def test_a_text_that_is_there_is_not_fetched_again_and_a_changed_one_is_refused(self):
+        with tempfile.TemporaryDirectory() as own:
+            folder = Path(own) / "text"
+            folder.mkdir()
+            (folder / "a.json").write_text("{}", encoding="ascii")
+            self.program.FILES = self.program.digest_of(folder)
+            self.program.download = lambda _: self.fail("fetched")
+            with unittest.mock.patch.object(sys, "argv", ["plateau_text", str(folder)]):
+                self.program.main()
+                (folder / "a.json").write_text("[]", encoding="ascii")
+                self.program.download = lambda folder: folder
+                self.program.extract = lambda archive, made: (made / "a.json").write_text("{} ", encoding="ascii")
+                with self.assertRaisesRegex(SystemExit, "have SHA-256 [0-9a-f]{64}, wanted " + self.program.FILES):
+                    self.program.main()
+            self.assertEqual((folder / "a.json").read_text(encoding="ascii"), "[]", "what was there stays")
 
 
 class LineEndings(unittest.TestCase):
