@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <system_error>
 
 namespace quench {
 
@@ -21,6 +22,12 @@ Error current_error() {
   } catch (const std::filesystem::filesystem_error& error) {
     return {QUENCH_FAILED_PRECONDITION,
             fmt::format("{}: {}", error.path1().string(), error.code().message())};
+  } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again) {
+      return {QUENCH_UNAVAILABLE,
+              fmt::format("no thread can be started: {}", error.code().message())};
+    }
+    return {QUENCH_INTERNAL, fmt::format("internal error: {}", error.what())};
   } catch (const std::exception& error) {
     return {QUENCH_INTERNAL, fmt::format("internal error: {}", error.what())};
   } catch (...) {
@@ -97,6 +104,24 @@ size_t utf8_length(std::string_view text) {
   return overlong || outside ? 0 : length;
 }
 
+// Of a valid sequence.
+uint32_t code_point(std::string_view sequence) {
+  const size_t length = sequence.size();
+  uint32_t out =
+      static_cast<unsigned char>(sequence[0]) & (length == 1 ? 0x7Fu : 0xFFu >> (length + 1));
+  for (size_t i = 1; i < length; ++i) {
+    out = out << 6 | (static_cast<unsigned char>(sequence[i]) & 0x3Fu);
+  }
+  return out;
+}
+
+// Whether the character has no shape but ends a line or changes the direction of the text around
+// it, so that what is shown reads otherwise than what is there.
+bool misleads(uint32_t code) {
+  return code == 0x061C || code == 0x200E || code == 0x200F || (code >= 0x2028 && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
+
 }  // namespace
 
 std::string printable(std::string_view text, size_t limit) {
@@ -104,17 +129,16 @@ std::string printable(std::string_view text, size_t limit) {
   size_t i = 0;
   while (i < text.size() && out.size() < limit) {
     const size_t length = utf8_length(text.substr(i));
-    const unsigned char first = static_cast<unsigned char>(text[i]);
-    if (length == 2 && first == 0xC2 && static_cast<unsigned char>(text[i + 1]) < 0xA0) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i + 1]));  // U+0080 to U+009F
-      i += 2;
-    } else if (length == 0 || first < 0x20 || first == 0x7F) {
-      out += fmt::format("\\x{:02x}", first);
-      ++i;
+    const uint32_t code =
+        length == 0 ? static_cast<unsigned char>(text[i]) : code_point(text.substr(i, length));
+    if (length == 0 || code < 0x20 || (code >= 0x7F && code < 0xA0)) {
+      out += fmt::format("\\x{:02x}", code);
+    } else if (misleads(code)) {
+      out += fmt::format("\\u{:04x}", code);
     } else {
       out.append(text.substr(i, length));
-      i += length;
     }
+    i += std::max(length, size_t{1});
   }
   if (i < text.size()) {
     out += "...";

@@ -76,8 +76,8 @@ struct Called<Method> {
   }
 };
 
-// Text as it may appear in a one-line message: control characters and invalid UTF-8 escaped, cut at
-// `limit` bytes.
+// Text as it may appear in a one-line message: control characters, those that change the direction
+// of text and invalid UTF-8 escaped, cut at `limit` bytes.
 std::string printable(std::string_view text, size_t limit = 120);
 
 // Offset of the first byte that is not UTF-8, or npos.

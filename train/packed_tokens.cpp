@@ -8,6 +8,7 @@
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/corpora.hpp"
@@ -24,6 +25,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr int kPackingFormat = 2;
+constexpr int kTries = 5;
 constexpr uint64_t kIdsPerShard = uint64_t{1} << 26;
 constexpr uint64_t kBatchBytes = 16u << 20;  // bytes of text that are tokenized at once
 constexpr uint64_t kMaxIndexBytes = 1u << 20;
@@ -230,16 +232,15 @@ void pack(Catalog& catalog, const PackingRequest& request, const fs::path& path)
 
 std::string key_of(const PackingRequest& request) {
   const TrainingCorpus& use = *request.corpus;
-  return sha256_hex(canonical_json(
-      {{"format", kPackingFormat},
-       {"host", arithmetic_build_id()},
-       {"files", use.fingerprint},
-       {"plugin", use.plugin->code},
-       {"corpus", use.plugin->id},
-       {"parameters", reading_parameters(*use.plugin, use.parameters)},
-       {"part", use.part.key()},
-       {"tokenizer", request.tokenizer_key},
-       {"end", request.document_end ? nlohmann::json(*request.document_end) : nlohmann::json()}}));
+  return sha256_hex(canonical_json({{"format", kPackingFormat},
+                                    {"host", arithmetic_build_id()},
+                                    {"files", use.fingerprint},
+                                    {"plugin", use.plugin->code},
+                                    {"corpus", use.plugin->id},
+                                    {"parameters", reading_parameters(*use.plugin, use.parameters)},
+                                    {"part", use.part.key()},
+                                    {"tokenizer", request.tokenizer_key},
+                                    {"end", or_null(request.document_end)}}));
 }
 
 }  // namespace
@@ -291,19 +292,29 @@ PackedTokens PackedTokens::open(Catalog& catalog, const PackingRequest& request,
   if (!fault.empty()) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", fault + "; making it again");
   }
-  try {
-    pack(catalog, request, folder);
-  } catch (const Error&) {
-    if (there = find(folder); there) {  // another process was faster
-      return std::move(*there);
+  for (int tries = 1;; ++tries) {  // what cleans the home may take it away before it is opened
+    try {
+      pack(catalog, request, folder);
+    } catch (const Error&) {
+      if (there = find(folder); there) {  // another process was faster
+        return std::move(*there);
+      }
+      throw;
     }
-    throw;
+    try {
+      if (auto made = find(folder)) {
+        return std::move(*made);
+      }
+    } catch (const DamagedTokens&) {
+      if (tries == kTries) {
+        throw;
+      }
+    }
+    if (tries == kTries) {
+      fail(QUENCH_UNAVAILABLE, "{}: was removed {} times before it could be opened",
+           folder.string(), kTries);
+    }
   }
-  auto made = find(folder);
-  if (!made) {
-    fail(QUENCH_DATA_LOSS, "{}: cannot be read after writing", folder.string());
-  }
-  return std::move(*made);
 }
 
 void PackedTokens::read(uint64_t first, std::span<int32_t> out) const {

@@ -3,6 +3,7 @@
 #include "core/arithmetic/build_id.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/plugin/catalog/code_identity.hpp"
@@ -36,8 +37,7 @@ std::string recipe_key(const TrainingRecipe& recipe) {
                          {"files", recipe.corpus.fingerprint},
                          {"part", recipe.corpus.part.key()},
                          {"tokenizer", recipe.tokenizer_key},
-                         {"document_end", recipe.document_end ? nlohmann::json(*recipe.document_end)
-                                                              : nlohmann::json()},
+                         {"document_end", or_null(recipe.document_end)},
                          {"optimizer", plugin_json(*recipe.optimizer, recipe.optimizer_parameters)},
                          {"batch", recipe.batch},
                          {"micro_batch", recipe.micro_batch},

@@ -73,8 +73,8 @@ class Repair {
 
   // Runs before the survey: finds incomplete folders, and checkpoints and averages whose content
   // changed. Does not read again what was found intact while sizes and times stay the same.
-  void before_survey(const Training& training, const std::filesystem::path& home) {
-    const Fingerprints known(home);
+  void before_survey(const Training& training, const TrainOptions& options) {
+    const Fingerprints known(options.home, options.fresh);
     const std::vector<StateKeys> keys = state_keys(training);
     for (size_t i = 0; i < training.branches.size(); ++i) {
       const TrainingBranch& branch = training.branches[i];
@@ -150,7 +150,7 @@ class Trainer {
         repair_(states_) {}
 
   TrainOutcome run() {
-    repair_.before_survey(training_, options_.home);
+    repair_.before_survey(training_, options_);
     while (const std::optional<TrainingSegment> segment = next()) {
       const std::string& branch = training_.branches[segment->branch].name;
       if (options_.on_branch) {

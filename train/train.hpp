@@ -16,6 +16,7 @@ namespace quench {
 
 struct TrainOptions {
   std::filesystem::path home;  // QUENCH_HOME
+  bool fresh = false;          // believes no remembered hash of what is there
   // Writes a resumable state at least this often, independently of the checkpoints.
   double state_seconds = 600;
   // Called when a segment begins, for progress messages.

@@ -1,6 +1,7 @@
 #include "train/trained_states.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
@@ -60,8 +61,62 @@ void write_tokenizer(SealedFolder& folder, const std::string& tokenizer, const s
   }
 }
 
+bool is_number_or_null(const nlohmann::json& value) {
+  return value.is_number() || value.is_null();
+}
+
+// What is wrong with a note, which may be anybody's, or "". It is asked before one is written and
+// after one was read.
+std::string fault_of_note(const nlohmann::json& note) {
+  const auto is = [&](const char* name, const auto& test) {
+    const auto found = note.find(name);
+    return found == note.end() || test(*found);
+  };
+  const auto is_flag = [](const nlohmann::json& value) { return value.is_boolean(); };
+  const auto is_count = [](const nlohmann::json& value) { return value.is_number_integer(); };
+  const auto is_key = [](const nlohmann::json& value) {  // it becomes a path
+    const std::string text = value.is_string() ? value.get<std::string>() : "/";
+    return text.find('/') == std::string::npos && !text.starts_with('.');
+  };
+  const auto is_row = [&](const nlohmann::json& row) {
+    return row.is_object() && row.contains("step") && row["step"].is_number_integer() &&
+           std::all_of(row.begin(), row.end(), is_number_or_null);
+  };
+  const auto are_rows = [&](const nlohmann::json& rows) {
+    return rows.is_array() && std::all_of(rows.begin(), rows.end(), is_row);
+  };
+  if (!note.is_object()) {
+    return "is no object";
+  }
+  for (const auto& [name, is_right, wanted] :
+       {std::tuple("previous", is("previous", is_key), "the key of a state"),
+        std::tuple("rows", is("rows", are_rows), "rows of numbers with their steps"),
+        std::tuple("step", is("step", is_count), "a step"),
+        std::tuple("keeps_weights", is("keeps_weights", is_flag), "true or false"),
+        std::tuple("keeps_optimizer", is("keeps_optimizer", is_flag), "true or false")}) {
+    if (!is_right) {
+      return fmt::format("{} = {}, wanted {}", name, printable(note[name].dump(), 100), wanted);
+    }
+  }
+  return "";
+}
+
 void write_note(const fs::path& folder, const nlohmann::json& note) {
-  write_file_atomically(folder / kNoteFile, seal(kNoteSeal, canonical_json(note)) + "\n");
+  const fs::path path = folder / kNoteFile;
+  if (const std::string fault = fault_of_note(note); !fault.empty()) {
+    fail(QUENCH_INTERNAL, "{}: {}", path.string(), fault);
+  }
+  write_file_atomically(
+      path, sealed_file_text(path.string(), kNoteSeal, canonical_json(note), kMaxNoteBytes));
+}
+
+nlohmann::json read_note(const fs::path& path) {
+  const std::string name = path.string();
+  nlohmann::json out = parse_json(read_sealed_file(name, kNoteSeal, kMaxNoteBytes), name);
+  if (const std::string fault = fault_of_note(out); !fault.empty()) {
+    fail(QUENCH_DATA_LOSS, "{}: {}", name, fault);
+  }
+  return out;
 }
 
 }  // namespace
@@ -83,7 +138,7 @@ std::string TrainedStates::fault(const fs::path& folder, Depth depth) const {
       const File there(note);  // by its name, which another machine may have given it just now
       return "";
     }
-    read_sealed_file(note.string(), kNoteSeal, kMaxNoteBytes);
+    read_note(note);
     return "";
   } catch (const Error& failure) {
     if (failure.code() == QUENCH_FAILED_PRECONDITION) {
@@ -225,14 +280,7 @@ void TrainedStates::load_optimizer(
 }
 
 nlohmann::json TrainedStates::note(const std::string& key) const {
-  const std::string path = (weights_path(key) / kNoteFile).string();
-  nlohmann::json out = parse_json(read_sealed_file(path, kNoteSeal, kMaxNoteBytes), path);
-  const std::string previous = out.value("previous", "");
-  if (previous.find('/') != std::string::npos || previous.starts_with('.')) {  // it becomes a path
-    fail(QUENCH_DATA_LOSS, "{}: previous = '{}', wanted the key of a state", path,
-         printable(previous));
-  }
-  return out;
+  return read_note(weights_path(key) / kNoteFile);
 }
 
 void TrainedStates::save_note(const std::string& key, const nlohmann::json& note) {

@@ -1,10 +1,8 @@
 #include "core/checkpoint/abi_source.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
-#include "core/error.hpp"
+#include "core/answer.hpp"
 
 namespace quench {
 
@@ -23,16 +21,13 @@ uint64_t count(const quench_source* source) noexcept {
 quench_status info(const quench_source* source, uint64_t index, quench_tensor_info* out,
                    quench_error* error) noexcept {
   return guarded(source, error, [&](const TensorSource& tensors) {
-    if (out->struct_size < sizeof(quench_tensor_info)) {
-      fail(QUENCH_INVALID_ARGUMENT, "tensor info: struct_size {}, wanted at least {}",
-           out->struct_size, sizeof(quench_tensor_info));
-    }
     const TensorInfo& tensor = tensors.info(index);
-    out->name = tensor.name.c_str();
-    out->dtype = tensor.dtype;
-    out->dimensions = static_cast<int32_t>(tensor.shape.size());
-    out->shape = tensor.shape.data();
-    out->shared_with = tensor.shared_with;
+    answer_into(*out, {.struct_size = sizeof *out,
+                       .name = tensor.name.c_str(),
+                       .dtype = tensor.dtype,
+                       .dimensions = static_cast<int32_t>(tensor.shape.size()),
+                       .shape = tensor.shape.data(),
+                       .shared_with = tensor.shared_with});
   });
 }
 

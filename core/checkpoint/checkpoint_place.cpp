@@ -1,4 +1,5 @@
 #include "core/checkpoint/checkpoint_place.hpp"
+#include "core/base/io/passing_fault.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -30,7 +31,8 @@ std::vector<std::string> files_in(const fs::path& folder, bool readable) {
     }
   }
   if (error) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", folder.string(), error.message());
+    fail(status_of_fault(error.value(), QUENCH_FAILED_PRECONDITION), "{}: cannot be listed: {}",
+         folder.string(), error.message());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -78,6 +80,10 @@ CheckpointPlace::CheckpointPlace() {
 CheckpointPlace::CheckpointPlace(const fs::path& path) : CheckpointPlace() {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
+  if (!fs::status_known(status)) {  // of a file system that fails, whatever is there
+    fail(status_of_fault(error.value(), QUENCH_FAILED_PRECONDITION), "{}: cannot be looked at: {}",
+         printable(path.string(), 4096), error.message());
+  }
   if (!fs::exists(status)) {
     fail(QUENCH_NOT_FOUND, "{}: no such checkpoint file or folder", printable(path.string(), 4096));
   }

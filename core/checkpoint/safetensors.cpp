@@ -8,6 +8,7 @@
 
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
+#include "core/checkpoint/wrapped_names.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -191,9 +192,15 @@ SafetensorsSource::SafetensorsSource(const std::filesystem::path& path)
   SafetensorsHeader header =
       parse_safetensors_header(text, file_.size() - data_start, description());
   metadata_ = std::move(header.metadata);
+  std::vector<std::string> names;
   for (SafetensorsEntry& entry : header.entries) {
     offsets_.push_back(data_start + entry.begin);
-    add({std::move(entry.name), entry.dtype, std::move(entry.shape), count()});
+    names.push_back(std::move(entry.name));
+  }
+  unwrap_names(names);
+  for (size_t i = 0; i < names.size(); ++i) {
+    SafetensorsEntry& entry = header.entries[i];
+    add({std::move(names[i]), entry.dtype, std::move(entry.shape), count()});
   }
 }
 

@@ -7,6 +7,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/safetensors.hpp"
+#include "core/checkpoint/wrapped_names.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -28,14 +29,25 @@ std::map<std::string, std::string> read_weight_map(const fs::path& index) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: no weight_map, wanted an object of tensor and file names",
          path);
   }
-  std::map<std::string, std::string> out;
+  std::vector<std::string> names;
+  std::vector<std::string> files;
   for (const auto& [tensor, file] : map->items()) {
     if (!file.is_string() || !is_plain_file_name(file.get_ref<const std::string&>())) {
       fail(QUENCH_INVALID_ARGUMENT,
            "{}: tensor '{}' is in {}, wanted the plain name of a file in the same folder", path,
            printable(tensor), file.is_string() ? printable(file.dump()) : file.type_name());
     }
-    out.emplace(tensor, file.get<std::string>());
+    names.push_back(tensor);
+    files.push_back(file.get<std::string>());
+  }
+  unwrap_names(names);
+  std::map<std::string, std::string> out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!out.emplace(names[i], files[i]).second) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "{}: two tensors are called '{}' without \"module.\" and \"_orig_mod.\"", path,
+           printable(names[i]));
+    }
   }
   return out;
 }

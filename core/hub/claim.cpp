@@ -16,6 +16,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/process_identity.hpp"
 #include "core/error.hpp"
+#include "core/hub/hub_spec.hpp"
 
 namespace quench {
 
@@ -69,14 +70,33 @@ void unlink_dead_claims(const fs::path& repository) {
   }
 }
 
+std::string text_of(const std::set<std::string>& commits) {
+  std::string out;
+  for (const std::string& commit : commits) {
+    out += commit + "\n";
+  }
+  return out + std::string(kEnd) + "\n";
+}
+
+// Nothing if it is not whole: asked before a claim is written and after it was read.
+std::optional<std::set<std::string>> claimed_in(const std::string& text) {
+  std::istringstream lines(text);
+  std::set<std::string> out;
+  for (std::string line; std::getline(lines, line) && is_commit(line);) {
+    out.insert(line);
+  }
+  return text.size() <= kMaxClaim && text == text_of(out) ? std::optional(out) : std::nullopt;
+}
+
 void write_claim(const fs::path& path, const std::set<std::string>& commits) {
+  const std::string text = text_of(commits);
+  if (!claimed_in(text)) {
+    fail(QUENCH_INTERNAL, "{}: would claim {} in {} bytes, wanted commits in at most {}",
+         path.string(), printable(fmt::format("{}", fmt::join(commits, ", ")), 200), text.size(),
+         kMaxClaim);
+  }
   const Descriptor file(
       open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644));
-  std::string text;
-  for (const std::string& commit : commits) {
-    text += commit + "\n";
-  }
-  text += std::string(kEnd) + "\n";
   if (file && ::write(file.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
     return;  // without its end it claims everything
   }
@@ -141,19 +161,19 @@ OtherClaims::OtherClaims(const fs::path& repository) {
     if (name.starts_with(mine) || (owner && !is_alive(*owner, claim))) {
       continue;
     }
-    std::string last;
+    std::optional<std::set<std::string>> commits;
     try {
-      std::istringstream lines(read_file(claim, kMaxClaim));
-      for (std::string line; std::getline(lines, line);) {
-        commits_.insert(line);
-        last = line;
-      }
+      commits = claimed_in(read_file(claim, kMaxClaim));
     } catch (const Error& failure) {
       if (failure.code() == QUENCH_NOT_FOUND) {
         continue;  // withdrawn meanwhile
       }
     }
-    all_ = all_ || last != kEnd;
+    if (commits) {
+      commits_.merge(*commits);
+    } else {
+      all_ = true;
+    }
   }
 }
 

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/error.hpp"
+#include "core/parse_text.hpp"
 
 namespace quench {
 
@@ -19,21 +20,8 @@ constexpr std::string_view kScheme = "hf://";
        printable(spec), what);
 }
 
-std::vector<std::string> split(const std::string& path) {
-  std::vector<std::string> parts;
-  size_t at = 0;
-  for (;;) {
-    const size_t slash = path.find('/', at);
-    parts.push_back(path.substr(at, slash - at));
-    if (slash == std::string::npos) {
-      return parts;
-    }
-    at = slash + 1;
-  }
-}
-
 // Whether the hub accepts `name` for an organisation or a repository.
-bool is_repository_name(const std::string& name) {
+bool is_repository_name(std::string_view name) {
   return !name.empty() && name.size() <= 96 && name.front() != '.' && name.front() != '-' &&
          name.find("..") == std::string::npos && name.find("--") == std::string::npos &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -64,15 +52,15 @@ HubSpec parse_hub_spec(const std::string& spec) {
     out.dataset = true;
     rest.erase(0, std::string_view("datasets/").size());
   }
-  const std::vector<std::string> parts = split(rest);
+  const std::vector<std::string_view> parts = split(rest, '/');
   for (size_t i = 0; i < parts.size(); ++i) {
     if (i < 2) {
       if (!is_repository_name(parts[i])) {
         refuse(spec, "bad repository name");
       }
-      out.repository += (i == 0 ? "" : "/") + parts[i];
+      out.repository.append(i == 0 ? "" : "/").append(parts[i]);
     } else {
-      out.file += (i == 2 ? "" : "/") + parts[i];
+      out.file.append(i == 2 ? "" : "/").append(parts[i]);
     }
   }
   if (parts.size() > 2 && !is_plain_path(out.file)) {
@@ -95,8 +83,8 @@ bool is_commit(std::string_view text) {
 }
 
 bool is_plain_path(const std::string& path) {
-  const std::vector<std::string> parts = split(path);
-  return std::all_of(parts.begin(), parts.end(), [](const std::string& part) {
+  const std::vector<std::string_view> parts = split(path, '/');
+  return std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
     const bool plain = std::all_of(part.begin(), part.end(), [](char byte) {
       return static_cast<unsigned char>(byte) >= 0x20 && byte != '\\' && byte != 0x7F;
     });

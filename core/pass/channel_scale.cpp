@@ -1,7 +1,7 @@
 #include "core/pass/channel_scale.hpp"
 
-#include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/arithmetic/column_scale.hpp"
@@ -27,13 +27,6 @@ struct DividedOp {
   }
 };
 
-void expect_wide(const quench_tensor& rows) {
-  if (!same_dtype(rows.dtype, kFloat32) && !same_dtype(rows.dtype, kFloat64)) {
-    fail(QUENCH_UNSUPPORTED,
-         "a channel scale that cannot be folded wants a float32 or float64 model");
-  }
-}
-
 }  // namespace
 
 void multiply_columns(HostTensor& matrix, std::span<const double> scale) {
@@ -52,33 +45,21 @@ void divide_columns(HostTensor& matrix, std::span<const double> scale) {
   }
 }
 
-HostTensor divided(const quench_tensor& rows, std::span<const double> scale) {
-  expect_wide(rows);
-  HostTensor out(rows.dtype, {rows.shape[0], rows.shape[1]});
-  std::memcpy(out.bytes().data(), static_cast<const std::byte*>(rows.data) + rows.byte_offset,
-              out.bytes().size());
-  divide_columns(out, scale);
-  return out;
-}
-
-DeviceTensor divided_through_host(ModelHandle& model, const quench_tensor& rows,
-                                  std::span<const double> scale) {
-  expect_wide(rows);
-  HostTensor values(rows.dtype, {rows.shape[0], rows.shape[1]});
-  model.copy(rows, values.view());
-  divide_columns(values, scale);
-  DeviceTensor out(model, rows.dtype, values.shape());
-  model.copy(values.view(), out.view());
-  return out;
-}
-
 DividedRows::DividedRows(ModelHandle& model, const quench_tensor& rows,
                          std::span<const double> scale) {
-  if (rows.device.type == QUENCH_DEVICE_CPU) {
-    on_host_ = divided(rows, scale);
-  } else {
-    on_device_ = divided_through_host(model, rows, scale);
+  if (!same_dtype(rows.dtype, kFloat32) && !same_dtype(rows.dtype, kFloat64)) {
+    fail(QUENCH_UNSUPPORTED,
+         "a channel scale that cannot be folded wants a float32 or float64 model");
   }
+  HostTensor divided = on_host(model, rows);
+  divide_columns(divided, scale);
+  if (rows.device.type == QUENCH_DEVICE_CPU) {
+    rows_ = std::move(divided);
+    return;
+  }
+  DeviceTensor there(model, rows.dtype, divided.shape());
+  model.copy(divided.view(), there.view());
+  rows_ = std::move(there);
 }
 
 quench_linear_op divided_inputs(ModelHandle& model, const quench_linear_op& op,

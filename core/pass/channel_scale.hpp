@@ -3,9 +3,9 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/checkpoint/host_tensor.hpp"
@@ -22,25 +22,18 @@ using InputScales = std::map<std::pair<uint32_t, uint32_t>, std::vector<double>>
 void multiply_columns(HostTensor& matrix, std::span<const double> scale);
 void divide_columns(HostTensor& matrix, std::span<const double> scale);
 
-// A copy of activations [N, in] in host memory with their columns divided. UNSUPPORTED for
-// activations that are not float32 or float64.
-HostTensor divided(const quench_tensor& rows, std::span<const double> scale);
-
-// The same for activations in the model's own memory: copied to the host, divided there, and copied
-// back, so that the values are the host's.
-DeviceTensor divided_through_host(ModelHandle& model, const quench_tensor& rows,
-                                  std::span<const double> scale);
-
-// Such a copy where the activations are.
+// A copy of activations [N, in], where they are, with their columns divided: on the host, whose
+// values they therefore are. UNSUPPORTED for activations that are not float32 or float64.
 class DividedRows {
  public:
   DividedRows(ModelHandle& model, const quench_tensor& rows, std::span<const double> scale);
   // Valid as long as this object stays where it is.
-  quench_tensor view() const { return on_device_ ? on_device_->view() : on_host_.view(); }
+  quench_tensor view() const {
+    return std::visit([](const auto& rows) { return rows.view(); }, rows_);
+  }
 
  private:
-  HostTensor on_host_;
-  std::optional<DeviceTensor> on_device_;
+  std::variant<HostTensor, DeviceTensor> rows_;
 };
 
 // An op of `model` that divides its inputs and passes them to `op`, whose ownership it takes.

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "core/error.hpp"
+#include "core/answer.hpp"
 #include "core/pass/activation_stream.hpp"
 #include "quench/abi/extension/gradients.h"
 
@@ -201,8 +201,9 @@ const quench_model_table& CopiedModel::table() {
       .info = [](const quench_model* self, quench_model_info* info,
                  quench_error* error) noexcept -> quench_status {
         return guarded(error, [&] {
-          *info = model_of(self).info();
-          info->device = {QUENCH_DEVICE_CPU, 0};
+          quench_model_info own = model_of(self).info();
+          own.device = {QUENCH_DEVICE_CPU, 0};
+          answer_into(*info, own);
         });
       },
       .parameters = [](const quench_model* self, const quench_parameter_info** parameters,

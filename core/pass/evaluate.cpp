@@ -10,6 +10,7 @@
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/pass/metric_sink.hpp"
 #include "core/pass/not_finite.hpp"
 
@@ -164,6 +165,22 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
 double lower_is_better(const Record& record) {
   const double value = record.value.get<double>();
   return record.direction == QUENCH_LOWER_IS_BETTER ? value : -value;
+}
+
+AverageScore::AverageScore(Catalog& catalog, MetricCell metric, TokenizerChoice tokenizer,
+                           std::string config_json, std::string where, quench_device device)
+    : catalog_(catalog),
+      metric_(std::move(metric)),
+      metrics_(catalog),
+      tokenizer_(std::move(tokenizer)),
+      config_json_(std::move(config_json)),
+      where_(std::move(where)),
+      device_(device),
+      corpora_(catalog) {}
+
+double AverageScore::operator()(const std::shared_ptr<const TensorSource>& weights) {
+  ModelHandle model = open_model(catalog_, weights, config_json_, where_, "", kFloat32, device_);
+  return lower_is_better(evaluate_metric(metrics_, corpora_, metric_, model, tokenizer_).front());
 }
 
 }  // namespace quench

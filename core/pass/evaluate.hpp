@@ -39,4 +39,26 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
 // The value of a record with its sign set so that lower is better, for schemes that search.
 double lower_is_better(const Record& record);
 
+// Scores a set of weights by a metric, for schemes that search by a score.
+class AverageScore {
+ public:
+  // Opens every set of weights with this config (`where`: its path, for messages).
+  AverageScore(Catalog& catalog, MetricCell metric, TokenizerChoice tokenizer,
+               std::string config_json, std::string where, quench_device device);
+
+  // The metric's first value, in float32, with the sign turned if needed so that lower is better.
+  // Throws Error, NUMERICAL for a value that is not finite.
+  double operator()(const std::shared_ptr<const TensorSource>& weights);
+
+ private:
+  Catalog& catalog_;
+  MetricCell metric_;
+  MetricInstances metrics_;
+  TokenizerChoice tokenizer_;
+  std::string config_json_;
+  std::string where_;
+  quench_device device_;
+  Corpora corpora_;
+};
+
 }  // namespace quench

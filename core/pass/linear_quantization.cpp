@@ -13,6 +13,7 @@
 #include "core/error.hpp"
 #include "core/inputs/weights/device_tensor.hpp"
 #include "core/pass/channel_scale.hpp"
+#include "core/pass/codebook.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/store_layer.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
@@ -95,6 +96,14 @@ LayerResult layer_of(const quench_linear_info& linear, uint32_t block) {
   layer.out_features = linear.out_features;
   layer.in_features = linear.in_features;
   return layer;
+}
+
+// What a codebook tells of itself: its size, and its bits unless the quantizer counts them.
+void count_codebook(QuantizeSink& sink, const quench_linear_info& linear) {
+  if (const std::optional<Codebook> codebook = codebook_of(sink, linear)) {
+    sink.numbers.try_emplace("entries", static_cast<double>(codebook->entries));
+    sink.numbers.try_emplace("bits_per_weight", codebook->bits_per_weight());
+  }
 }
 
 // Moves numbers named "seconds.x" out of a layer and into the clock under "x".
@@ -238,6 +247,7 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
   QuantizeSink sink(weights_of(info));
   call_quantizer(setting, group, linear, 0, weight.view(), dequantized.view(), sink);
   LayerResult layer = layer_of(info, block);
+  count_codebook(sink, info);
   if (setting.out.result.stored) {
     store_layer(*setting.out.result.stored, info, sink, dequantized);
   }

@@ -61,13 +61,7 @@ std::vector<double> LogitProbe::read() const {
     }
     const DeviceTensor logits(model_, info.dtype, {h.shape[0], info.vocabulary});
     model_.logits(h, logits.view());
-    const HostTensor read(info.dtype, {h.shape[0], info.vocabulary});
-    if (model_.has_own_memory()) {
-      model_.copy(logits.view(), read.view());
-    } else {
-      std::copy_n(static_cast<const std::byte*>(logits.memory()->data()), read.bytes().size(),
-                  static_cast<std::byte*>(read.view().data));
-    }
+    const HostTensor read = on_host(model_, logits.view());
     if (same_dtype(info.dtype, kFloat64)) {
       out.insert(out.end(), read.as<double>().begin(), read.as<double>().end());
     } else {

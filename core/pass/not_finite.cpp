@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <vector>
 
 #include "core/arithmetic/convert_float.hpp"
@@ -47,16 +46,6 @@ std::string place(uint64_t index, const std::vector<int64_t>& shape) {
     index /= static_cast<uint64_t>(shape[i]);
   }
   return fmt::format("[{}]", fmt::join(at, ", "));
-}
-
-HostTensor on_host(ModelHandle& model, const quench_tensor& from) {
-  HostTensor out(from.dtype, {from.shape, from.shape + from.dimensions});
-  if (model.has_own_memory()) {
-    model.copy(from, out.view());
-  } else {
-    std::memcpy(out.bytes().data(), from.data, out.bytes().size());
-  }
-  return out;
 }
 
 // "h is nan": the first carried tensor that is not finite, or "".

@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/mean_bits.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/export_weights.hpp"
 #include "core/pass/pass_memory.hpp"
 #include "core/pass/process_memory.hpp"
 #include "core/plugin/services/host_services.hpp"
@@ -43,7 +44,6 @@ QuantizationPass::QuantizationPass(ModelHandle& model, std::span<QuantizerHandle
       settings_(model, quantizers, options),
       streams_(model, clock_, counts_),
       linears_(model, options, kept, settings_, clock_),
-      outer_(model, options, settings_, streams_, linears_),
       scoring_(model, kept, settings_, clock_) {}
 
 void QuantizationPass::run() {
@@ -54,7 +54,7 @@ void QuantizationPass::run() {
   }
   streams_.embed_float();  // before the embedding is quantized
   if ((settings_.needs() & QUENCH_QUANTIZES_EMBEDDING) != 0) {
-    outer_.quantize_embedding();
+    quantize_embedding();
   }
   streams_.embed();
   scoring_.embed();
@@ -62,7 +62,7 @@ void QuantizationPass::run() {
     run_block(block);
   }
   if ((settings_.needs() & QUENCH_QUANTIZES_HEAD) != 0) {
-    outer_.quantize_head();
+    quantize_head();
   }
   scoring_.finish();
   clock_.stop();
@@ -181,6 +181,48 @@ void QuantizationPass::quantize_linears(uint32_t block, std::vector<ObservedGrou
       linears_.quantize(block, group, linear);
     }
   }
+}
+
+void QuantizationPass::quantize_embedding() {
+  for (const quench_parameter_info& parameter : model_.parameters()) {
+    if (parameter.role != QUENCH_ROLE_EMBEDDING || parameter.dimensions != 2 ||
+        parameter.shape[1] != model_.info().width) {
+      continue;
+    }
+    quantize_outer(parameter, "embedding", nullptr, [](ObservedGroup&) {});
+    for (PassSetting& setting : settings_.all()) {
+      if (!setting.out.error && parameter.alias_count > 0) {
+        setting.out.result.layers.back().texts["tied"] = "the output head too, which is tied to it";
+      }
+    }
+    return;
+  }
+  fail(QUENCH_UNSUPPORTED, "{}: names no token embedding", model_.label());
+}
+
+void QuantizationPass::quantize_head() {
+  for (const quench_parameter_info& parameter : model_.parameters()) {
+    if (parameter.role == QUENCH_ROLE_HEAD && parameter.dimensions == 2) {
+      quantize_outer(parameter, "head", streams_.have_rows() ? options_.judge : nullptr,
+                     [&](ObservedGroup& group) { streams_.show_head_rows(group); });
+      return;
+    }
+  }
+  fail(QUENCH_UNSUPPORTED, "{}: its output head is tied to the embedding, which `lm_head` leaves",
+       model_.label());
+}
+
+template <typename Observe>
+void QuantizationPass::quantize_outer(const quench_parameter_info& parameter, const char* role,
+                                      QuantizerHandle* judge, Observe observe) {
+  const std::string module = module_of(parameter.name);
+  const uint32_t blocks = model_.info().blocks;
+  const quench_linear_info linear{sizeof linear,  0,       module.c_str(),     role,
+                                  parameter.name, nullptr, parameter.shape[0], parameter.shape[1]};
+  const quench_group_info info{sizeof info, 0, 0, -1, -1, 1, &linear, 0, nullptr};
+  ObservedGroup group(model_, info, blocks, 0, settings_.first(), judge);
+  observe(group);
+  linears_.quantize(blocks, group, 0);
 }
 
 void QuantizationPass::report(uint32_t block, uint32_t stage, uint32_t stages) const {

@@ -7,7 +7,6 @@
 #include "core/pass/calibration_streams.hpp"
 #include "core/pass/fused_scoring.hpp"
 #include "core/pass/linear_quantization.hpp"
-#include "core/pass/outer_parameters.hpp"
 #include "core/pass/pass_clock.hpp"
 #include "core/pass/pass_settings.hpp"
 
@@ -36,6 +35,14 @@ class QuantizationPass {
   // `stage`: the one that feeds the groups.
   void quantize_groups(uint32_t block, uint32_t stage, std::vector<ObservedGroup>& groups);
   void quantize_linears(uint32_t block, std::vector<ObservedGroup>& groups);
+  // Token embedding and output head, outside all blocks, are groups of one linear. UNSUPPORTED if
+  // the model names no embedding, or if the head, which sees what comes after all blocks, is tied.
+  void quantize_embedding();
+  void quantize_head();
+  // `judge` may be null; `observe` shows the group its activations.
+  template <typename Observe>
+  void quantize_outer(const quench_parameter_info& parameter, const char* role,
+                      QuantizerHandle* judge, Observe observe);
   void report(uint32_t block, uint32_t stage, uint32_t stages) const;
   // Fills in the results of all settings.
   void finish();
@@ -47,7 +54,6 @@ class QuantizationPass {
   PassSettings settings_;
   CalibrationStreams streams_;
   LinearQuantization linears_;
-  OuterParameters outer_;
   FusedScoring scoring_;
 };
 

@@ -164,7 +164,11 @@ void QuantizeCell::run_together(const Quantization& first, ModelHandle& model,
     if (!together.empty() && !other.cell->transform && other.cell != first.cell &&
         other.cell->plugin == first.cell->plugin && other.cell->store_as == first.cell->store_as &&
         same_rows(first, other)) {
-      add(other);
+      try {
+        add(other);
+      } catch (const Error&) {  // its own cells report it; its process may have had `first`, too
+        return;
+      }
     }
   }
   if (together.size() < 2) {

@@ -3,6 +3,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/device_tensor.hpp"
 
 namespace quench {
 
@@ -13,16 +14,9 @@ RoutedRows::RoutedRows(ModelHandle& model, const quench_tensor& destinations) {
          model.label());
   }
   entries_ = destinations.shape[0];
-  HostTensor copied;
-  const auto* experts = reinterpret_cast<const int32_t*>(
-      static_cast<const std::byte*>(destinations.data) + destinations.byte_offset);
-  if (destinations.device.type != QUENCH_DEVICE_CPU) {
-    copied = HostTensor(kInt32, {entries_, 1});
-    model.copy(destinations, copied.view());
-    experts = copied.as<int32_t>().data();
-  }
+  const HostTensor experts = on_host(model, destinations);
   for (int64_t i = 0; i < entries_; ++i) {
-    places_[experts[i]].push_back(i);
+    places_[experts.as<int32_t>()[static_cast<size_t>(i)]].push_back(i);
   }
 }
 

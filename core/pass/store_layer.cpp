@@ -6,16 +6,12 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/error.hpp"
+#include "core/inputs/weights/export_weights.hpp"
+#include "core/pass/codebook.hpp"
 
 namespace quench {
 
 namespace {
-
-// "x.weight" -> "x": files name tensors, and the parts of a linear are named beside its bias.
-std::string module_of(const std::string& weight) {
-  constexpr std::string_view kEnding = ".weight";
-  return weight.ends_with(kEnding) ? weight.substr(0, weight.size() - kEnding.size()) : weight;
-}
 
 // A tensor of scales or zeros as float64, [out, groups].
 std::vector<double> grid_tensor(const QuantizeSink& sink, const char* name,
@@ -77,36 +73,37 @@ std::vector<int32_t> group_index(const QuantizeSink& sink, const quench_linear_i
   return index;
 }
 
-// A method may change a weight beyond its codes (by scaling columns, say), which a file would lose.
-// float32 keeps 2^-24 of a value, which is at most the largest code times its scale.
-void check_codes(const quench_coded_linear& linear, const HostTensor& dequantized) {
+// What a linear's codes stand for.
+struct Element {
+  double value;
+  double largest;  // the magnitude that rounding is relative to
+};
+
+// The weight in float32. A method may change it beyond its codes (by scaling columns, say), which a
+// file would lose: `dequantized`, if it is not null, must be the same. float32 keeps 2^-24 of a
+// value, which is at most the largest code times its scale.
+template <typename ElementAt>
+std::vector<float> checked_weight(const quench_linear_info& linear, const HostTensor* dequantized,
+                                  ElementAt element_at) {
   constexpr double kRounding = 1e-6;
-  const bool wide = same_dtype(dequantized.dtype(), kFloat64);
-  for (int64_t i = 0; i < linear.out * linear.in; ++i) {
-    const auto at = static_cast<size_t>(i);
-    const auto group =
-        static_cast<size_t>(i / linear.in * linear.groups + linear.g_idx[i % linear.in]);
-    const double value = linear.scales[group] * (linear.codes[at] - linear.zeros[group]);
+  const bool wide = dequantized != nullptr && same_dtype(dequantized->dtype(), kFloat64);
+  std::vector<float> out(static_cast<size_t>(linear.out_features * linear.in_features));
+  for (size_t i = 0; i < out.size(); ++i) {
+    const Element element = element_at(i);
+    out[i] = static_cast<float>(element.value);
+    if (dequantized == nullptr) {
+      continue;
+    }
     const double weight =
-        wide ? dequantized.as<double>()[at] : static_cast<double>(dequantized.as<float>()[at]);
-    const double largest = linear.scales[group] * static_cast<double>(int64_t{1} << linear.bits);
-    if (!(std::fabs(value - weight) <= kRounding * largest)) {
+        wide ? dequantized->as<double>()[i] : static_cast<double>(dequantized->as<float>()[i]);
+    if (!(std::fabs(element.value - weight) <= kRounding * element.largest)) {
+      const auto columns = static_cast<size_t>(linear.in_features);
       fail(
           QUENCH_UNSUPPORTED,
           "{}: element [{}, {}] is {}, its code stands for {}: the quantizer does more to a weight "
           "than a file holds",
-          linear.name, i / linear.in, i % linear.in, weight, value);
+          module_of(linear.weight), i / columns, i % columns, weight, element.value);
     }
-  }
-}
-
-// scales · (codes − zeros) in float32.
-std::vector<float> code_weight(const quench_coded_linear& linear) {
-  std::vector<float> out(static_cast<size_t>(linear.out * linear.in));
-  for (int64_t i = 0; i < linear.out * linear.in; ++i) {
-    const int64_t group = i / linear.in * linear.groups + linear.g_idx[i % linear.in];
-    out[static_cast<size_t>(i)] =
-        static_cast<float>(linear.scales[group] * (linear.codes[i] - linear.zeros[group]));
   }
   return out;
 }
@@ -119,25 +116,13 @@ void copy_weight(const std::vector<float>& weight, HostTensor& to) {
   }
 }
 
-}  // namespace
-
-void store_layer(FormatWriter& writer, const quench_linear_info& linear, const QuantizeSink& sink,
-                 HostTensor& dequantized) {
-  if (linear.role != nullptr && std::string_view(linear.role) == "embedding") {
-    fail(QUENCH_UNSUPPORTED, "{}: an embedding; files hold codes of linears", linear.name);
-  }
-  const auto codes = sink.tensors.find("codes");
-  if (codes == sink.tensors.end()) {
-    if (sink.texts.contains("skipped")) {
-      return;
-    }
-    fail(QUENCH_UNSUPPORTED, "{}: the quantizer gives no codes, which a file needs", linear.name);
-  }
-  const HostTensor& tensor = codes->second;
-  if (!same_dtype(tensor.dtype(), kUInt8) ||
-      tensor.shape() != std::vector<int64_t>{linear.out_features, linear.in_features}) {
+std::vector<float> store_codes(FormatWriter& writer, const quench_linear_info& linear,
+                               const QuantizeSink& sink, const HostTensor& codes,
+                               const HostTensor* dequantized) {
+  if (!same_dtype(codes.dtype(), kUInt8) ||
+      codes.shape() != std::vector<int64_t>{linear.out_features, linear.in_features}) {
     fail(QUENCH_UNSUPPORTED, "{}: codes are {} {}, wanted U8 [out, in]", linear.name,
-         dtype_name(tensor.dtype()), shape_text(tensor.shape()));
+         dtype_name(codes.dtype()), shape_text(codes.shape()));
   }
   const std::vector<double> scales = grid_tensor(sink, "scales", linear);
   const std::vector<double> zeros = grid_tensor(sink, "zeros", linear);
@@ -153,16 +138,56 @@ void store_layer(FormatWriter& writer, const quench_linear_info& linear, const Q
                                   linear.out_features,
                                   linear.in_features,
                                   groups,
-                                  bits_of(sink, tensor.as<uint8_t>()),
-                                  tensor.as<uint8_t>().data(),
+                                  bits_of(sink, codes.as<uint8_t>()),
+                                  codes.as<uint8_t>().data(),
                                   scales.data(),
                                   zeros.data(),
                                   index.data()};
-  std::vector<float> weight = code_weight(coded);
-  if (!sink.has_op()) {
-    check_codes(coded, dequantized);
-  }
+  std::vector<float> weight = checked_weight(linear, dequantized, [&](size_t i) -> Element {
+    const auto columns = static_cast<size_t>(linear.in_features);
+    const size_t group =
+        i / columns * static_cast<size_t>(groups) + static_cast<size_t>(coded.g_idx[i % columns]);
+    return {scales[group] * (coded.codes[i] - zeros[group]),
+            scales[group] * static_cast<double>(int64_t{1} << coded.bits)};
+  });
   writer.store(coded, weight);
+  return weight;
+}
+
+std::vector<float> store_codebook(FormatWriter& writer, const quench_linear_info& linear,
+                                  const Codebook& codebook, const HostTensor* dequantized) {
+  double most = 0;
+  for (const double entry : codebook.table) {
+    most = std::max(most, std::fabs(entry));
+  }
+  std::vector<float> weight = checked_weight(linear, dequantized, [&](size_t i) -> Element {
+    return {codebook.value(i, linear.in_features),
+            std::fabs(codebook.scales[i / static_cast<size_t>(codebook.block)]) * most};
+  });
+  const std::string module = module_of(linear.weight);
+  writer.store(codebook.view(module.c_str(), linear), weight);
+  return weight;
+}
+
+}  // namespace
+
+void store_layer(FormatWriter& writer, const quench_linear_info& linear, const QuantizeSink& sink,
+                 HostTensor& dequantized) {
+  if (linear.role != nullptr && std::string_view(linear.role) == "embedding") {
+    fail(QUENCH_UNSUPPORTED, "{}: an embedding; files hold codes of linears", linear.name);
+  }
+  const HostTensor* same = sink.has_op() ? nullptr : &dequantized;
+  const auto codes = sink.tensors.find("codes");
+  const std::optional<Codebook> codebook = codebook_of(sink, linear);
+  if (codes == sink.tensors.end() && !codebook) {
+    if (sink.texts.contains("skipped")) {
+      return;
+    }
+    fail(QUENCH_UNSUPPORTED, "{}: the quantizer gives no codes, which a file needs", linear.name);
+  }
+  const std::vector<float> weight = codebook
+                                        ? store_codebook(writer, linear, *codebook, same)
+                                        : store_codes(writer, linear, sink, codes->second, same);
   if (!sink.has_op()) {
     copy_weight(weight, dequantized);
   }

@@ -8,10 +8,10 @@
 
 namespace quench {
 
-// Stores the codes of one linear and fills `dequantized` with the weight that reading them gives,
-// unless an op replaces the linear. Does nothing if the linear stays in float. Throws Error:
-// UNSUPPORTED naming the linear for results without codes, for weights that differ from what their
-// codes express, and for what the format cannot hold.
+// Stores the codes, or indices and table, of one linear and fills `dequantized` with the weight
+// that reading them gives, unless an op replaces the linear. Does nothing if the linear stays in
+// float. Throws Error: UNSUPPORTED naming the linear for results without codes, for weights that
+// differ from what their codes express, and for what the format cannot hold.
 void store_layer(FormatWriter& writer, const quench_linear_info& linear, const QuantizeSink& sink,
                  HostTensor& dequantized);
 

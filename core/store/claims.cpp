@@ -32,7 +32,8 @@ bool is_there(const fs::path& path) {
 
 // Returns true if this call created the file.
 bool publish(const fs::path& path, const nlohmann::json& content) {
-  const std::string text = seal("claim", canonical_json(content)) + "\n";
+  const std::string text =
+      sealed_file_text(path.string(), "claim", canonical_json(content), kLargestClaim);
   AtomicFile file(path, text.size());
   file.write(text);
   return file.commit_new();
@@ -43,27 +44,32 @@ struct ReadClaim {
   ProcessIdentity process;
 };
 
-// Nothing if the file is damaged or not visible yet.
-std::optional<ReadClaim> read_claim(const fs::path& path) {
+// Nothing if it is none: what is claimed is asked before it is written and after it was read.
+std::optional<ReadClaim> claim_from(const nlohmann::json& json) {
   try {
-    const nlohmann::json json =
-        parse_json(read_sealed_file(path.string(), "claim", kLargestClaim), path.string());
     const auto process = identity_from(json.at("process").get_ref<const std::string&>());
-    if (!process) {
-      return std::nullopt;
-    }
     for (const char* name : {"job", "attempt"}) {  // they become the name of a file
-      if (json.at(name).get<std::string>().find('/') != std::string::npos) {
+      if (!process || json.at(name).get<std::string>().find('/') != std::string::npos) {
         return std::nullopt;
       }
     }
     return ReadClaim{{json.at("job").get<std::string>(), json.at("attempt").get<std::string>(),
                       json.at("host").get<std::string>()},
                      *process};
-  } catch (const Error&) {
   } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
   }
-  return std::nullopt;
+}
+
+// Nothing if the file is damaged or not visible yet.
+std::optional<ReadClaim> read_claim(const fs::path& path) {
+  try {
+    const nlohmann::json json =
+        parse_json(read_sealed_file(path.string(), "claim", kLargestClaim), path.string());
+    return claim_from(json);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -149,6 +155,10 @@ std::optional<Claim> Claims::take(const std::string& work, Clock::time_point now
       {"schema", 1},         {"work", printable(work, 4096)},
       {"job", job_},         {"attempt", attempt_},
       {"host", host_name()}, {"process", identity_text(this_process())}};
+  if (!claim_from(content)) {
+    fail(QUENCH_INTERNAL, "{}: would be the claim of {} {}, wanted the names of a file",
+         stem.string(), printable(job_), printable(attempt_));
+  }
   if (!publish(file_of(stem, state.next, "claim"), content)) {
     return std::nullopt;  // another one was faster
   }

@@ -87,7 +87,8 @@ int64_t now_ns() {
 void write_entry(const fs::path& path, const std::string& text) {
   std::error_code error;
   fs::create_directories(path.parent_path(), error);
-  const fs::path temporary = temporary_beside(path, ".tmp");
+  // Beside the 256 folders, where one listing finds what a kill leaves.
+  const fs::path temporary = temporary_beside(path.parent_path(), ".tmp");
   const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   if (descriptor < 0) {
     return;
@@ -161,7 +162,11 @@ void Fingerprints::remember(const Stamp& before, const std::string& measured) co
   }
   const nlohmann::json entry = {
       {"name", before.name_}, {"what", before.what_}, {"measured", measured}};
-  write_entry(file_of(before.name_), seal("fingerprint", canonical_json(entry)) + "\n");
+  const std::string text = seal("fingerprint", canonical_json(entry)) + "\n";
+  if (text.size() > kLargestEntry) {
+    return;  // it would not be read
+  }
+  write_entry(file_of(before.name_), text);
   const std::lock_guard lock(mutex_);
   own_.insert(before.name_);
 }

@@ -4,9 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "core/base/io/lease.hpp"
 #include "core/base/io/utc_time.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
@@ -32,6 +34,10 @@ std::optional<double> optional_number(const nlohmann::json& value) {
   return value.is_null() ? std::nullopt : std::optional<double>(value.get<double>());
 }
 
+std::optional<double> if_finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
 fs::path status_path(const fs::path& folder, const std::string& job, const std::string& attempt) {
   return folder / fmt::format("status-{}-{}.json", job, attempt);
 }
@@ -41,6 +47,14 @@ HeartbeatState from_json(const nlohmann::json& json) {
   out.job = json.at("job");
   out.attempt = json.at("attempt");
   out.state = json.at("state");
+  for (const std::string& name : {out.job, out.attempt}) {  // they are in the name of its file
+    if (name.find('/') != std::string::npos) {
+      fail(QUENCH_DATA_LOSS, "status: {} is no name of a file", printable(name));
+    }
+  }
+  if (out.state != "running" && out.state != "finished" && out.state != "stopped") {
+    fail(QUENCH_DATA_LOSS, "status: {} is no state", printable(out.state));
+  }
   const auto process = identity_from(json.at("process").get_ref<const std::string&>());
   if (!process) {
     fail(QUENCH_DATA_LOSS, "status: {} is no process", json.at("process").dump());
@@ -75,6 +89,13 @@ nlohmann::json to_json(const HeartbeatState& state) {
           {"elapsed_seconds", state.elapsed_seconds},
           {"rate", or_null(state.rate)},
           {"eta_seconds", or_null(state.eta_seconds)}};
+}
+
+// Throws Error if no reader would take it for a sign of life.
+std::string text_of(const HeartbeatState& state, const fs::path& path) {
+  const nlohmann::json json = to_json(state);
+  from_json(json);
+  return sealed_file_text(path.string(), "status", canonical_json(json), kLargestStatus);
 }
 
 }  // namespace
@@ -143,18 +164,20 @@ void Heartbeat::write() {
   ++state_.sequence;
   const uint64_t worked = state_.done + state_.failed - done_before_;
   if (state_.done + state_.failed > done_before_ && state_.elapsed_seconds > 0) {
-    state_.rate = static_cast<double>(worked) / state_.elapsed_seconds;
+    state_.rate = if_finite(static_cast<double>(worked) / state_.elapsed_seconds);
     const uint64_t ended = state_.done + state_.failed;
-    state_.eta_seconds =
-        state_.total > ended ? static_cast<double>(state_.total - ended) / *state_.rate : 0;
+    state_.eta_seconds = state_.total <= ended ? std::optional(0.0)
+                         : state_.rate
+                             ? if_finite(static_cast<double>(state_.total - ended) / *state_.rate)
+                             : std::nullopt;
   }
   if (left_ && state_.state == "running") {
-    state_.eta_seconds = left_();
+    state_.eta_seconds = if_finite(left_());
   }
-  const std::string text = seal("status", canonical_json(to_json(state_))) + "\n";
-  const fs::path temporary = path_.parent_path() / ("." + path_.filename().string() + ".tmp");
+  const std::string text = text_of(state_, path_);
+  const fs::path temporary = temporary_beside(path_, ".tmp");
   const int descriptor =
-      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0644);
+      ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);
   if (descriptor < 0) {
     return;
   }

@@ -92,6 +92,7 @@ class Inventory {
   void add_keyed(const fs::path& folder, Keeps keeps) {
     list(folder, [&](const std::string& digits, const HomeEntry& inside, bool is_folder) {
       if (!is_folder || !is_hex(digits, 2)) {
+        add_abandoned(inside);
         return;
       }
       list(inside.path, [&](const std::string& name, const HomeEntry& entry, bool is_sub) {

@@ -15,6 +15,19 @@
 
 namespace quench {
 
+namespace {
+
+// A line that readers refuse would be a value that is lost.
+void check_readable(nlohmann::json body, const std::string& path) {
+  try {
+    record_from_json(std::move(body), path);
+  } catch (const Error& refused) {
+    fail(QUENCH_INTERNAL, "{}; the record is not written", refused.what());
+  }
+}
+
+}  // namespace
+
 RecordFile::RecordFile(const std::filesystem::path& folder, const std::string& job) {
   make_folders(folder);
   for (int i = 0; i < 16; ++i) {
@@ -51,7 +64,9 @@ void RecordFile::append(std::span<const Record> records) {
   }
   std::string lines;
   for (const Record& record : records) {
-    lines += seal("record", canonical_json(to_json(record)));
+    nlohmann::json body = to_json(record);
+    lines += seal("record", canonical_json(body));
+    check_readable(std::move(body), path_.string());
     lines += '\n';
   }
   try {

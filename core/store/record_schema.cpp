@@ -39,6 +39,38 @@ constexpr std::string_view kNotCompared[] = {
     "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
     "peak_memory_bytes", "process", "seconds",        "stored_bytes", "threads"};
 
+// What records say of what was measured.
+json said_by(const std::vector<Record>& records) {
+  json out = json::array();
+  for (const Record& record : records) {
+    json one = {{"value", record.value},
+                {"stderr", record.standard_error},
+                {"details", record.details},
+                {"items", record.items}};
+    strip_not_compared(one["details"]);
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+// Removes from `is`, at any depth, what `was` does not name.
+void keep_names_of(const json& was, json& is) {
+  if (was.is_object() && is.is_object()) {
+    for (auto it = is.begin(); it != is.end();) {
+      const auto named = was.find(it.key());
+      if (named == was.end()) {
+        it = is.erase(it);
+      } else {
+        keep_names_of(*named, *it++);
+      }
+    }
+  } else if (was.is_array() && is.is_array() && was.size() == is.size()) {
+    for (size_t i = 0; i < was.size(); ++i) {
+      keep_names_of(was[i], is[i]);
+    }
+  }
+}
+
 }  // namespace
 
 std::span<const RecordField> record_fields() {
@@ -69,12 +101,16 @@ void strip_not_compared(json& value) {
   }
 }
 
-json compared_json(const Record& record) {
-  json out = to_json(record);
-  json parts = std::move(out["parts"]);
-  strip_not_compared(out);
-  out["parts"] = std::move(parts);
-  return out;
+std::optional<Difference> first_disagreement(const std::vector<Record>& was,
+                                             const std::vector<Record>& is) {
+  json before = said_by(was);
+  json now = said_by(is);
+  for (size_t i = 0; i < std::min(before.size(), now.size()); ++i) {
+    keep_names_of(before[i]["details"], now[i]["details"]);
+  }
+  std::vector<Difference> found =
+      explain_difference({{"values", std::move(before)}}, {{"values", std::move(now)}});
+  return found.empty() ? std::nullopt : std::optional(std::move(found[0]));
 }
 
 }  // namespace quench

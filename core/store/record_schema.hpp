@@ -3,9 +3,12 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "core/store/difference.hpp"
 #include "core/store/record.hpp"
 
 namespace quench {
@@ -39,7 +42,9 @@ bool is_compared(std::string_view name);
 // Removes from a value, at any depth, what is not compared.
 void strip_not_compared(nlohmann::json& value);
 
-// The record without what is not compared: equal for two computations of one value.
-nlohmann::json compared_json(const Record& record);
+// Where `is`, another computation of an evaluation, does not say what `was` said: the first place
+// in values, standard errors, items and details. Details may say more than they did.
+std::optional<Difference> first_disagreement(const std::vector<Record>& was,
+                                             const std::vector<Record>& is);
 
 }  // namespace quench

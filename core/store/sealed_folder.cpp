@@ -9,6 +9,7 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/passing_fault.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
@@ -37,17 +38,35 @@ bool is_name(const std::string& name) {
   return !name.empty() && name != "." && name != ".." && name.find('/') == std::string::npos;
 }
 
-std::string text_of(const nlohmann::json& made_from, const WrittenFiles& files) {
+bool is_sha256(const std::string& text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Asked before a seal is written and after one was read.
+void check(const Seal& seal, const std::string& path, quench_status code) {
+  for (const auto& [name, file] : seal.files) {
+    if (!is_name(name)) {
+      fail(code, "{}: lists {}, wanted names of files in the folder", path, printable(name));
+    }
+    if (!is_sha256(file.sha256)) {
+      fail(code, "{}: lists {} with the SHA-256 '{}', wanted 64 digits", path, printable(name),
+           printable(file.sha256, 80));
+    }
+  }
+}
+
+std::string text_of(const std::string& path, const Seal& seal) {
+  check(seal, path, QUENCH_INTERNAL);
   nlohmann::json list = nlohmann::json::object();
-  for (const auto& [name, file] : files) {
+  for (const auto& [name, file] : seal.files) {
     list[name] = {{"bytes", file.bytes}, {"sha256", file.sha256}};
   }
-  return seal(kSealName, canonical_json({{"schema", kSchema},
-                                         {"quench", kVersion},
-                                         {"key", sha256_hex(canonical_json(made_from))},
-                                         {"made_from", made_from},
-                                         {"files", list}})) +
-         "\n";
+  const nlohmann::json body = {{"schema", kSchema},
+                               {"quench", kVersion},
+                               {"key", sha256_hex(canonical_json(seal.made_from))},
+                               {"made_from", seal.made_from},
+                               {"files", list}};
+  return sealed_file_text(path, kSealName, canonical_json(body), kLargestSeal);
 }
 
 Seal read_seal(const fs::path& folder) {
@@ -58,20 +77,41 @@ Seal read_seal(const fs::path& folder) {
       fail(QUENCH_UNSUPPORTED, "{}: schema {}, this program knows {}", path, schema, kSchema);
     }
     Seal out{read.at("made_from"), {}};
+    if (read.at("key") != sha256_hex(canonical_json(out.made_from))) {
+      fail(QUENCH_DATA_LOSS, "{}: its key is not that of what it says it was made from", path);
+    }
     for (const auto& [name, file] : read.at("files").items()) {
-      if (!is_name(name)) {
-        fail(QUENCH_DATA_LOSS, "{}: lists {}, wanted names of files in the folder", path,
-             printable(name));
-      }
       out.files[name] = {file.at("bytes").get<uint64_t>(), file.at("sha256").get<std::string>()};
     }
+    check(out, path, QUENCH_DATA_LOSS);
     return out;
   } catch (const nlohmann::json::exception&) {
     fail(QUENCH_DATA_LOSS, "{}: not the seal of a folder", path);
   }
 }
 
-bool is_newer(const struct stat& a, const struct stat& b) {
+using EntryStatus = struct stat;
+
+// What stands at the path itself, not what it links to; none if it is free. Throws
+// Error(UNAVAILABLE) if that can perhaps be seen later; what cannot be seen at all is no folder and
+// no file.
+std::optional<EntryStatus> entry_at(const fs::path& path) {
+  EntryStatus status = {};
+  if (::lstat(path.c_str(), &status) == 0) {
+    return status;
+  }
+  const int number = errno;
+  if (is_passing_fault(number)) {
+    fail(QUENCH_UNAVAILABLE, "{}: cannot be looked at: {}", printable(path.string(), 4096),
+         std::generic_category().message(number));
+  }
+  if (number == ENOENT || number == ENOTDIR) {
+    return std::nullopt;
+  }
+  return EntryStatus{};
+}
+
+bool is_newer(const EntryStatus& a, const EntryStatus& b) {
   return a.st_mtim.tv_sec != b.st_mtim.tv_sec ? a.st_mtim.tv_sec > b.st_mtim.tv_sec
                                               : a.st_mtim.tv_nsec > b.st_mtim.tv_nsec;
 }
@@ -79,22 +119,21 @@ bool is_newer(const struct stat& a, const struct stat& b) {
 // Describes how the files differ from the seal; "" if they do not. Compares hashes of all files
 // with `read_all`, else only of files newer than the seal.
 std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_all) {
-  struct stat sealed = {};
-  ::lstat((folder / kFolderSeal).c_str(), &sealed);
+  const EntryStatus sealed = entry_at(folder / kFolderSeal).value_or(EntryStatus{});
   for (const auto& [name, file] : files) {
     const fs::path path = folder / name;
-    struct stat status = {};
-    if (::lstat(path.c_str(), &status) != 0) {
+    const std::optional<EntryStatus> status = entry_at(path);
+    if (!status) {
       return fmt::format("{} is missing", printable(name));
     }
-    if (!S_ISREG(status.st_mode)) {
+    if (!S_ISREG(status->st_mode)) {
       return fmt::format("{} is not a file", printable(name));
     }
-    if (static_cast<uint64_t>(status.st_size) != file.bytes) {
-      return fmt::format("{} has {} bytes, {} were written", printable(name), status.st_size,
+    if (static_cast<uint64_t>(status->st_size) != file.bytes) {
+      return fmt::format("{} has {} bytes, {} were written", printable(name), status->st_size,
                          file.bytes);
     }
-    if ((read_all || is_newer(status, sealed)) && sha256_of(File(path)) != file.sha256) {
+    if ((read_all || is_newer(*status, sealed)) && sha256_of(File(path)) != file.sha256) {
       return fmt::format("{} was changed", printable(name));
     }
   }
@@ -105,10 +144,14 @@ std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_
 std::string unknown_name(const fs::path& folder, const WrittenFiles& files) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const std::string name = it->path().filename().string();
+    std::string name = it->path().filename().string();
     if (name != kFolderSeal && !files.contains(name)) {
       return name;
     }
+  }
+  if (error) {
+    fail(status_of_fault(error.value(), QUENCH_FAILED_PRECONDITION), "{}: cannot be listed: {}",
+         printable(folder.string(), 4096), error.message());
   }
   return "";
 }
@@ -123,19 +166,21 @@ std::string what_changed(const nlohmann::json& was, const nlohmann::json& is) {
 
 // The seal of a folder that quench wrote, or what is there instead and why.
 std::optional<Seal> seal_of(const fs::path& path, FolderSurvey& there) {
-  struct stat status = {};
   there.state = FolderState::kForeign;
-  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+  if (const auto status = entry_at(path); !status || !S_ISDIR(status->st_mode)) {
     there.reason = "it is not a folder";
     return std::nullopt;
   }
-  if (::lstat((path / kFolderSeal).c_str(), &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (const auto status = entry_at(path / kFolderSeal); !status || !S_ISREG(status->st_mode)) {
     there.reason = fmt::format("quench did not write it: it has no {}", kFolderSeal);
     return std::nullopt;
   }
   try {
     return read_seal(path);
   } catch (const Error& error) {
+    if (error.code() == QUENCH_UNAVAILABLE) {
+      throw;
+    }
     if (error.code() == QUENCH_DATA_LOSS) {
       there.state = FolderState::kDamaged;
     }
@@ -144,15 +189,26 @@ std::optional<Seal> seal_of(const fs::path& path, FolderSurvey& there) {
   }
 }
 
-bool is_absent(const fs::path& path) {
-  struct stat status = {};
-  return ::lstat(path.c_str(), &status) != 0 && (errno == ENOENT || errno == ENOTDIR);
+std::string fault_of_file(const fs::path& path, const WrittenFile& wanted, Depth depth,
+                          const std::atomic<bool>* cancel) {
+  const File file(path);
+  if (file.size() != wanted.bytes) {
+    return fmt::format("{}: has {} bytes, wanted {}", path.string(), file.size(), wanted.bytes);
+  }
+  if (depth == Depth::kSizes) {
+    return "";
+  }
+  if (const std::string got = sha256_of(file, cancel); got != wanted.sha256) {
+    return fmt::format("{}: its SHA-256 is {}, wanted {}", path.string(), got,
+                       printable(wanted.sha256));
+  }
+  return "";
 }
 
 }  // namespace
 
 FolderSurvey survey_folder(const fs::path& path, const nlohmann::json& made_from) {
-  if (is_absent(path)) {
+  if (!entry_at(path)) {
     return {};
   }
   FolderSurvey out;
@@ -176,7 +232,7 @@ FolderSurvey survey_folder(const fs::path& path, const nlohmann::json& made_from
 
 std::string foreign_content(const fs::path& path) {
   FolderSurvey there;
-  if (is_absent(path) || seal_of(path, there) || there.state == FolderState::kDamaged) {
+  if (!entry_at(path) || seal_of(path, there) || there.state == FolderState::kDamaged) {
     return "";
   }
   return there.reason;
@@ -187,7 +243,7 @@ fs::path put_aside(const fs::path& path, const FolderIdentity& seen) {
   for (int i = 1; i <= kTries; ++i) {
     fs::path aside = path;
     aside += i == 1 ? "~damaged" : fmt::format("~damaged-{}", i);  // no folder of a run has a '~'
-    if (!is_absent(aside)) {
+    if (entry_at(aside)) {
       continue;
     }
     if (identity_of_folder(path) != seen) {
@@ -218,16 +274,10 @@ std::string fault_of_sealed_folder(const fs::path& folder, Depth depth,
                                    const std::set<std::string>& whole) {
   try {
     for (const auto& [name, wanted] : read_seal(folder).files) {
-      const File file(folder / name);
-      const std::string path = file.path().string();
-      if (file.size() != wanted.bytes) {
-        return fmt::format("{}: has {} bytes, wanted {}", path, file.size(), wanted.bytes);
-      }
-      if (depth == Depth::kSizes && !whole.contains(name)) {
-        continue;
-      }
-      if (const std::string got = sha256_of(file, cancel); got != wanted.sha256) {
-        return fmt::format("{}: its SHA-256 is {}, wanted {}", path, got, printable(wanted.sha256));
+      const Depth of_file = whole.contains(name) ? Depth::kContents : depth;
+      std::string fault = fault_of_file(folder / name, wanted, of_file, cancel);
+      if (!fault.empty()) {
+        return fault;
       }
     }
     return "";
@@ -237,6 +287,22 @@ std::string fault_of_sealed_folder(const fs::path& folder, Depth depth,
     }
     return error.what();
   }
+}
+
+std::string fault_of_sealed_files(const fs::path& folder, const std::vector<fs::path>& files,
+                                  const std::atomic<bool>* cancel) {
+  FolderSurvey there;
+  const std::optional<Seal> seal = seal_of(folder, there);
+  for (const fs::path& file : seal ? files : std::vector<fs::path>()) {
+    const auto listed = seal->files.find(file.filename().string());
+    if (listed != seal->files.end()) {
+      std::string fault = fault_of_file(file, listed->second, Depth::kContents, cancel);
+      if (!fault.empty()) {
+        return fault;
+      }
+    }
+  }
+  return "";
 }
 
 // First removes what an earlier process with this id left under the other name.
@@ -263,7 +329,8 @@ SealedFolder::SealedFolder(const fs::path& path, bool replaces)
       replaces_(replaces) {}
 
 void SealedFolder::publish(const nlohmann::json& made_from) {
-  write_file_atomically(temporary() / kFolderSeal, text_of(made_from, files()));
+  const fs::path seal = temporary() / kFolderSeal;
+  write_file_atomically(seal, text_of(seal.string(), {made_from, files()}));
   constexpr int kTries = 16;
   for (int i = 0; i < kTries; ++i) {  // others may publish, replace or remove meanwhile
     if (folder_.commit_if_absent()) {

@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "core/base/io/new_folder.hpp"
 
@@ -59,6 +60,12 @@ enum class Depth {
 std::string fault_of_sealed_folder(const std::filesystem::path& folder, Depth depth,
                                    const std::atomic<bool>* cancel = nullptr,
                                    const std::set<std::string>& whole = {});
+
+// The same of some files of a folder, by their bytes: of those that its seal lists. "" where it has
+// no seal, or one that does not verify. Throws likewise.
+std::string fault_of_sealed_files(const std::filesystem::path& folder,
+                                  const std::vector<std::filesystem::path>& files,
+                                  const std::atomic<bool>* cancel = nullptr);
 
 // Removes a folder; renames it first, so that its name never refers to half of it. Does nothing if
 // it does not exist or cannot be renamed.

@@ -45,6 +45,16 @@ Unsealed unseal(std::string_view name, std::string_view line) {
   return {body, nullptr};
 }
 
+std::string sealed_file_text(const std::string& path, std::string_view name, std::string_view body,
+                             size_t limit) {
+  std::string out = seal(name, body) + "\n";
+  if (out.size() > limit || body.find('\n') != std::string_view::npos) {
+    fail(QUENCH_INTERNAL, "{}: would be written as {} bytes of {} lines, wanted at most {} of one",
+         path, out.size(), std::count(out.begin(), out.end(), '\n'), limit);
+  }
+  return out;
+}
+
 std::string read_sealed_file(const std::string& path, std::string_view name, size_t limit) {
   const File file(path);
   if (file.size() > limit) {

@@ -19,6 +19,11 @@ struct Unsealed {
 // `line` without its newline. Never throws and allocates nothing.
 Unsealed unseal(std::string_view name, std::string_view line);
 
+// The text of a file that read_sealed_file reads with this name and limit. Throws Error(INTERNAL)
+// naming the path if it would refuse it, so that nothing is written that cannot be read.
+std::string sealed_file_text(const std::string& path, std::string_view name, std::string_view body,
+                             size_t limit);
+
 // Reads the body of a file that is one sealed line and a newline. Throws Error: NOT_FOUND if there
 // is no file, DATA_LOSS naming the path if it does not verify or exceeds `limit` bytes.
 std::string read_sealed_file(const std::string& path, std::string_view name,

@@ -75,6 +75,9 @@ FieldPath::FieldPath(const std::string& text) : text_(text) {
       is_column_ = true;
     }
   }
+  if (text == "bits") {
+    full = "quantizer.params.bits";
+  }
   const size_t dot = std::min(full.find('.'), full.size());
   const std::string first = full.substr(0, dot);
   const auto fields = record_fields();
@@ -88,9 +91,11 @@ FieldPath::FieldPath(const std::string& text) : text_(text) {
     for (const RecordColumn& column : record_columns()) {
       names.push_back(column.name);
     }
+    names.emplace_back("bits");
     const std::string near = nearest(first, names);
     fail(QUENCH_INVALID_ARGUMENT, "a record has no field '{}'{}", printable(first),
-         near.empty() ? "" : "; did you mean " + near + "?");
+         near.empty() ? fmt::format("; it has {}", fmt::join(names, ", "))
+                      : "; did you mean " + near + "?");
   }
   field_ = static_cast<size_t>(found - fields.begin());
   members_ = dot < full.size() ? full.substr(dot + 1) : "";
@@ -156,7 +161,22 @@ struct Selection::Node {
     }
   }
 
+  // Of an object with a name: whether one of its names compares so, none for !=.
   bool compare(std::string_view value) const {
+    if (!path->is_object() || wanted == "null") {
+      return compare_value(value);
+    }
+    const bool differs = op == "!=";
+    for (const char* name : {"id", "label", "revision"}) {
+      const std::string_view member = json_at(value, name);
+      if (!member.empty() && compare_value(member) != differs) {
+        return !differs;
+      }
+    }
+    return differs;
+  }
+
+  bool compare_value(std::string_view value) const {
     const bool absent = value.empty() || value == "null";
     if (wanted == "null" && (op == "=" || op == "!=")) {
       return absent == (op == "=");
@@ -295,20 +315,22 @@ class Parser {
       at_ = value_at;
       refuse(fmt::format("{} compares numbers, got '{}'", node->op, printable(node->wanted, 40)));
     }
-    if (node->path->is_object() && node->wanted != "null") {
+    const std::string& field = node->path->text();
+    const bool named = field == "quantizer" || field == "averaging" || field == "checkpoint";
+    if (node->path->is_object() && node->wanted != "null" &&
+        (!named || node->op[0] == '<' || node->op[0] == '>')) {
       at_ = begin;
-      refuse(fmt::format(
-          "{} has members; compare one of them, as in {}", node->path->text(),
-          node->path->text() == "checkpoint" ? "checkpoint.step" : node->path->text() + ".id"));
+      refuse(fmt::format("{} has members; compare one of them, as in {}", field,
+                         field == "checkpoint" ? "checkpoint.step" : field + ".id"));
     }
     return node;
   }
 
   std::string take_operator() {
-    for (const char* op : {"!=", "<=", ">=", "=", "<", ">", "~"}) {
+    for (const char* op : {"==", "!=", "<=", ">=", "=", "<", ">", "~"}) {
       if (text_.compare(at_, std::string_view(op).size(), op) == 0) {
         at_ += std::string_view(op).size();
-        return op;
+        return op == std::string_view("==") ? "=" : op;
       }
     }
     refuse("wanted one of = != < <= > >= ~, got " + next_word());

@@ -12,7 +12,8 @@
 namespace quench {
 
 // A field of a record by its dotted name: `checkpoint.step`, `quantizer.params.bits`. Accepts the
-// short names of record_columns() too, and `sweep.PATH` for what a point of a sweep sets.
+// short names of record_columns() too, `bits` for the parameter, and `sweep.PATH` for what a point
+// of a sweep sets.
 class FieldPath {
  public:
   // Throws Error(INVALID_ARGUMENT) naming the nearest field if the first part is not a field.
@@ -37,9 +38,10 @@ class FieldPath {
 // An expression:
 //   expression   a `or` b, a `and` b, `not` a, (a) or a comparison; `not` binds closest, then
 // `and`
-//   comparison   field op value; op: = != < <= > >= or ~; value: a word or a quoted text
+//   comparison   field op value; op: = (or ==) != < <= > >= or ~; value: a word or a quoted text
 // Numbers compare as numbers; other values compare as text with = and !=; `~` looks for a
-// substring; `null` stands for a missing value.
+// substring; `null` stands for a missing value. `quantizer`, `averaging` and `checkpoint` compare
+// by id, label or revision.
 class Selection {
  public:
   // "" selects everything. Throws Error(INVALID_ARGUMENT) with the place: "selection:12: ...".

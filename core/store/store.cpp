@@ -32,10 +32,11 @@ bool is_there(const fs::path& path) {
   return there;
 }
 
-// Returns true if this call created the file.
+// Returns true if this call created the file. What a kill leaves of it lies beside the 256 folders,
+// where one listing finds it.
 bool publish_text(const fs::path& path, const std::string& text) {
   make_folders(path.parent_path());
-  AtomicFile file(path, text.size());
+  AtomicFile file(path, text.size(), nullptr, path.parent_path());
   file.write(text);
   return file.commit_new();
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <new>
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "tests/support/bounded.hpp"
@@ -46,8 +48,23 @@ TEST_CASE("Whatever is thrown is an error with a code", "[error]") {
   CHECK(of(std::filesystem::filesystem_error("x", "a/b",
                                              std::make_error_code(std::errc::permission_denied))) ==
         expected(QUENCH_FAILED_PRECONDITION, "a/b: Permission denied"));
+  CHECK(of(std::system_error(EAGAIN, std::system_category())) ==
+        expected(QUENCH_UNAVAILABLE, "no thread can be started: Resource temporarily unavailable"));
+  CHECK(of(std::system_error(EPERM, std::system_category(), "x")) ==
+        expected(QUENCH_INTERNAL, "internal error: x: Operation not permitted"));
   CHECK(of(std::out_of_range("far")) == expected(QUENCH_INTERNAL, "internal error: far"));
   CHECK(of(1) == expected(QUENCH_INTERNAL, "internal error: an exception of no known type"));
+}
+
+TEST_CASE("What is shown reads as it is", "[error]") {
+  using quench::printable;
+  CHECK(printable("a\n\x1b[31m\x7f\u0085") == "a\\x0a\\x1b[31m\\x7f\\x85");
+  CHECK(printable("\xff\u00e9\u4e2d\U0001f642") == "\\xff\u00e9\u4e2d\U0001f642");
+  // Characters that change the direction of what stands around them, or end a line.
+  CHECK(printable("rtn\u202etpg\u2066\u2069\u200f\u061c\u2028") ==
+        "rtn\\u202etpg\\u2066\\u2069\\u200f\\u061c\\u2028");
+  CHECK(printable("\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645") ==
+        "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645");  // which Persian words have
 }
 
 TEST_CASE("A long message is cut between two characters", "[error]") {

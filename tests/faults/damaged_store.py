@@ -14,13 +14,12 @@ import sys
 import tempfile
 import time
 
-from swapped_scenes import Training
+from swapped_scenes import EXPORTS, Training
 
 
 class Store(Training):
     KEPT = ("training", "tokens", "fingerprints", "records")
-    MANIFEST = Training.MANIFEST.replace("  - soup: {}\n", "  - soup: {}\n    keep: true\nquantizers:\n  - template_quantizer: "
-                                         "{bits: 4, group_size: 16}\n    label: q\n    export: gptq\n")
+    MANIFEST = Training.MANIFEST.replace("  - soup: {}\n", "  - soup: {}\n    keep: true\n" + EXPORTS)
 
     def know(self):
         code, err, self.right = self.run()

@@ -58,8 +58,8 @@ add_mutant(spread_off_by_one store/derived.cpp "static_cast<double>(n - 1) / sta
 add_mutant(seal_not_checked store/sealed_folder.cpp "got != wanted.sha256) {" "!@M@ && got != wanted.sha256) {" "sealed folder:*")
 add_mutant(sealed_size_ignored store/sealed_folder.cpp "if (file.size() != wanted.bytes) {"
            "if (!@M@ && file.size() != wanted.bytes) {" "sealed folder:*")
-add_mutant(changed_file_believed store/sealed_folder.cpp "(read_all || is_newer(status, sealed))"
-           "(read_all || (!@M@ && is_newer(status, sealed)))" "sealed_folder:*")
+add_mutant(changed_file_believed store/sealed_folder.cpp "(read_all || is_newer(*status, sealed))"
+           "(read_all || (!@M@ && is_newer(*status, sealed)))" "sealed_folder:*")
 add_mutant(users_file_replaced store/sealed_folder.cpp "if (name != kFolderSeal && !files.contains(name)) {"
            "if (!@M@ && name != kFolderSeal && !files.contains(name)) {" "sealed_folder:*")
 add_mutant(value_of_another_key store/store.cpp "if (out[i].key != key || " "if ((!@M@ && out[i].key != key) || "

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Losses of power: what a disk may hold after each write of a small run, and the same command on it.
 
-usage: power_loss.py SOURCES BUILD [--seconds N] [--losses N] [--seed N]
+usage: power_loss.py SOURCES BUILD [--seconds N] [--losses N] [--seed N] [--resume FILE]
 
 libquench_recorded.so (recorded.c) records what a run writes. A loss of power falls between two of its calls. What was synced by then is
 there; of what was not, each file has lost its last writes, or has zeros or nothing for them, and each folder its last changes of names,
 as many as the seed says, each for itself. On every such disk the same command must end with code 0 and the values of a run that was not
-disturbed, and the averages and exports that it then has must be whole.
+disturbed, and every file of the averages and exports that it then has must have the bytes that it had then, seals included.
+
+--resume: the file that says how far the losses have come; a process that was killed goes on from there.
 """
 import argparse
 import os
@@ -15,9 +17,9 @@ import random
 import shutil
 import sys
 import tempfile
-import time
 
-from swapped_scenes import Scene, flipped, lines
+from swapped_scenes import EXPORTS, LOSS, Scene, lines
+from trials import Trials
 
 
 class Saved(Scene):
@@ -29,20 +31,11 @@ checkpoints: {model: models, revisions: "step{step}"}
 averaging:
   - soup: {}
     keep: true
-quantizers:
-  - template_quantizer: {bits: 4, group_size: 16}
-    label: q
-    export: gptq
-metrics:
-  - validation_loss: {corpus: v, block: 16}
-corpora: {v: {text: {path: t.txt}}}
-"""
+""" + EXPORTS + LOSS
 
     def make(self):
-        for step in ("step1", "step2"):
-            self.make_checkpoint("models/" + step)
-        self.write("models/step2/model.safetensors", flipped(self.read("models/step2/model.safetensors"), 64))
-        self.write("t.txt", lines(7919))
+        self.make_two_checkpoints("models")
+        self.write("v.txt", lines(7919))
 
     def other_contents(self):
         return {}
@@ -206,11 +199,25 @@ class Losses:
         code, err, values = self.scene.run(program)
         if code != 0 or values != self.scene.right:
             sys.exit("the undisturbed run ended with %d: %s" % (code, err))
+        faults = self.scene.verify("runs/m").splitlines()
+        if len(faults) != 1:
+            sys.exit("what the undisturbed run wrote does not verify: %s" % faults)
+        self.made = self.files_made()
         self.events = events_of(log)
         wrong = self.at(len(self.events))
         wrong = wrong.same_as(wrong.tree, folder)
         if wrong or not self.events:
             sys.exit("%s: is not what was recorded of it" % wrong)
+
+    def files_made(self):
+        """{path: content} of averages and exports."""
+        out = {}
+        for kind in ("averages", "exports"):
+            for folder, _, names in os.walk(self.scene.path("runs/m", kind)):
+                for name in names:
+                    path = os.path.relpath(os.path.join(folder, name), self.scene.folder)
+                    out[path] = self.scene.read(path)
+        return out
 
     def set_up(self):
         for name in self.work:
@@ -226,7 +233,7 @@ class Losses:
         return disk
 
     def lose(self, chance):
-        """What is wrong after one loss, or ""."""
+        """How the run after one loss ended, and what is wrong with it, or ""."""
         count = chance.randint(0, len(self.events))
         disk = self.at(count)
         for name in self.work:
@@ -238,14 +245,14 @@ class Losses:
         os.makedirs(self.scene.path("home"), mode=0o700, exist_ok=True)
         os.chmod(self.scene.path("home"), 0o700)
         code, err, values = self.scene.run()
+        attempts = [name for name in os.listdir(self.scene.path("runs/m")) if name.startswith("records-")]
+        outcome = "went on" if len(attempts) > 1 else "began anew"
         place = "after event %d of %d" % (count, len(self.events))
         if code != 0 or values != self.scene.right:
-            return "%s: exit code %d, %d of %d values:\n%s" % (place, code, len(values), len(self.scene.right), err)
-        for folder in ("averages/soup+at+step2", "exports/step1/q", "exports/step2/q"):
-            if not os.path.exists(self.scene.path("runs/m", folder, "quench.json")):
-                return "%s: %s is missing:\n%s" % (place, folder, err)
-        faults = [line for line in self.scene.verify("runs/m").splitlines() if "averages/" in line or "exports/" in line]
-        return "%s: %s" % (place, "\n".join(faults)) if faults else ""
+            return outcome, "%s: exit code %d, %d of %d values:\n%s" % (place, code, len(values), len(self.scene.right), err)
+        made = self.files_made()
+        other = sorted(path for path in {**made, **self.made} if made.get(path) != self.made.get(path))
+        return outcome, "%s: %s is another one:\n%s" % (place, ", ".join(other), err) if other else ""
 
 
 def copied(node):
@@ -261,18 +268,15 @@ def main():
     arguments.add_argument("--seconds", type=float)
     arguments.add_argument("--losses", type=int, default=10_000)
     arguments.add_argument("--seed", type=int, default=1)
+    arguments.add_argument("--resume")
     given = arguments.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
+    trials = Trials("losses of power", given.losses, given.seed, given.seconds, given.resume)
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.access("/dev/shm", os.W_OK) else None) as folder:
         losses = Losses(os.path.join(os.path.realpath(folder), "scene"), os.path.abspath(given.sources), os.path.abspath(given.build))
-        start, done, faults = time.monotonic(), 0, 0
-        while done < given.losses and (given.seconds is None or time.monotonic() - start < given.seconds):
-            fault = losses.lose(random.Random("%d %d" % (given.seed, done)))
-            if fault:
-                faults += 1
-                print("loss %d: %s" % (done, fault), flush=True)
-            done += 1
-        print("%d losses of power among %d events, %d wrong (seed %d)" % (done, len(losses.events), faults, given.seed))
-        return 1 if faults or not done else 0
+        print("%d events" % len(losses.events), flush=True)
+        for number in trials.numbers():
+            trials.ended(*losses.lose(random.Random("%d %d" % (given.seed, number))))
+        return trials.conclude()
 
 
 if __name__ == "__main__":

@@ -12,9 +12,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +21,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "open_wrappers.h"
+
 #define PATH_BYTES 4096
 
 static const char* under;
@@ -78,15 +77,15 @@ static void record(const char* call, const char* path, const char* other, long n
   }
 }
 
-static int recorded_open(int folder, const char* name, int flags, mode_t mode) {
+static int wrapped_open(int folder, const char* name, int flags, mode_t mode) {
   char path[PATH_BYTES];
   absolute(folder, name, path);
   const int writes = (flags & O_CREAT) != 0 || (flags & O_TRUNC) != 0;
   if (!writes || !counts(path)) {
-    return (int)syscall(SYS_openat, folder, name, flags, mode);
+    return really_open(folder, name, flags, mode);
   }
   pthread_mutex_lock(&lock);
-  const int descriptor = (int)syscall(SYS_openat, folder, name, flags, mode);
+  const int descriptor = really_open(folder, name, flags, mode);
   const int error = errno;
   if (descriptor >= 0) {
     record("open", path, "", (flags & O_TRUNC) != 0, NULL, 0);
@@ -94,32 +93,6 @@ static int recorded_open(int folder, const char* name, int flags, mode_t mode) {
   pthread_mutex_unlock(&lock);
   errno = error;
   return descriptor;
-}
-
-#define MODE_OF(flags)                                              \
-  mode_t mode = 0;                                                  \
-  if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) { \
-    va_list rest;                                                   \
-    va_start(rest, flags);                                          \
-    mode = va_arg(rest, mode_t);                                    \
-    va_end(rest);                                                   \
-  }
-
-EXPORT int open(const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return recorded_open(AT_FDCWD, path, flags, mode);
-}
-EXPORT int open64(const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return recorded_open(AT_FDCWD, path, flags, mode);
-}
-EXPORT int openat(int folder, const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return recorded_open(folder, path, flags, mode);
-}
-EXPORT int openat64(int folder, const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return recorded_open(folder, path, flags, mode);
 }
 
 static ssize_t recorded_write(int descriptor, const void* data, size_t bytes, long offset) {

@@ -7,13 +7,12 @@
  *   QUENCH_SWAP_HOW=stays  it is renamed over the input before the open
  *                   returns  likewise, and the input gets its name back after the open
  *                   rots   this open and all later ones read OTHER, while size and times of the
- *                          input stay, as when a disk loses bits
+ *                          input stay, as when a disk loses bits; a file that is put in its place
+ *                          is another one
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +20,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define EXPORT __attribute__((visibility("default")))
+#include "open_wrappers.h"
 
 static const char* file;
 static const char* by;
 static const char* how = "";
 static long at;
 static int log_descriptor = -1;
+static ino_t rotten; /* the input's number at the start; 0: whatever lies there */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 __attribute__((constructor)) static void start(void) {
@@ -40,6 +40,10 @@ __attribute__((constructor)) static void start(void) {
     log_descriptor =
         (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   }
+  struct stat input;
+  if (strcmp(how, "rots") == 0 && file != NULL && stat(file, &input) == 0) {
+    rotten = input.st_ino;
+  }
 }
 
 static int is_input(int folder, const char* path, int flags) {
@@ -47,7 +51,8 @@ static int is_input(int folder, const char* path, int flags) {
   struct stat input;
   return file != NULL && log_descriptor >= 0 && (flags & O_ACCMODE) == O_RDONLY &&
          (flags & (O_DIRECTORY | O_PATH)) == 0 && fstatat(folder, path, &asked, 0) == 0 &&
-         stat(file, &input) == 0 && asked.st_dev == input.st_dev && asked.st_ino == input.st_ino;
+         stat(file, &input) == 0 && asked.st_dev == input.st_dev && asked.st_ino == input.st_ino &&
+         (rotten == 0 || input.st_ino == rotten);
 }
 
 static long count(void) {
@@ -56,11 +61,7 @@ static long count(void) {
                                                                                 : 0;
 }
 
-static int really_open(int folder, const char* path, int flags, mode_t mode) {
-  return (int)syscall(SYS_openat, folder, path, flags, mode);
-}
-
-static int swapped(int folder, const char* path, int flags, mode_t mode) {
+static int wrapped_open(int folder, const char* path, int flags, mode_t mode) {
   if (!is_input(folder, path, flags)) {
     return really_open(folder, path, flags, mode);
   }
@@ -87,35 +88,9 @@ static int swapped(int folder, const char* path, int flags, mode_t mode) {
   return out;
 }
 
-#define MODE_OF(flags)                                              \
-  mode_t mode = 0;                                                  \
-  if (((flags)&O_CREAT) != 0 || ((flags)&O_TMPFILE) == O_TMPFILE) { \
-    va_list rest;                                                   \
-    va_start(rest, flags);                                          \
-    mode = va_arg(rest, mode_t);                                    \
-    va_end(rest);                                                   \
-  }
-
-EXPORT int open(const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return swapped(AT_FDCWD, path, flags, mode);
-}
-EXPORT int open64(const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return swapped(AT_FDCWD, path, flags | O_LARGEFILE, mode);
-}
-EXPORT int openat(int folder, const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return swapped(folder, path, flags, mode);
-}
-EXPORT int openat64(int folder, const char* path, int flags, ...) {
-  MODE_OF(flags)
-  return swapped(folder, path, flags | O_LARGEFILE, mode);
-}
-
 static FILE* opened(const char* name, const char* path, const char* mode) {
   if (mode[0] == 'r' && strchr(mode, '+') == NULL && is_input(AT_FDCWD, path, O_RDONLY)) {
-    const int descriptor = swapped(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+    const int descriptor = wrapped_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
     return descriptor < 0 ? NULL : fdopen(descriptor, mode);
   }
   FILE* (*real)(const char*, const char*) =

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Small runs whose inputs are replaced under them: they refuse, or have the right number under the right key.
 
-usage: swapped_inputs.py SOURCES BUILD [--seconds N] [--seed N] [--scene NAME] [--only WORD] [--flips N]
+usage: swapped_inputs.py SOURCES BUILD [--seconds N] [--seed N] [--scene NAME] [--only WORD] [--flips N] [--resume FILE]
 
 libquench_swapped.so (swapped.c) puts another file in the place of one input, at one open of it: to stay, for this one open, or so
 that its bytes alone change. Every input (swapped_scenes.py) at every open in every way is one trial; with --seconds as many of
@@ -11,6 +11,7 @@ its records must be those of the file that lies there.
 
 With --flips the trials are other ones: one bit of an input is another from the first open on, while its size and times are as they
 were. No value may be shown under the key of the file without the flip but the right one, nor may the run end by a signal.
+--resume: the file that says how far the flips have come; a process that was killed goes on from there.
 """
 import argparse
 import os
@@ -20,6 +21,7 @@ import tempfile
 import time
 
 from swapped_scenes import SCENES
+from trials import Trials
 
 
 def opens(scene, name):
@@ -133,20 +135,15 @@ def swap_all(scenes, only, clock, shuffled):
     return done, len(trials), faults
 
 
-def flip_some(scenes, only, clock, shuffled, wanted):
+def flip_some(scenes, only, seed, trials):
     inputs = [(scene, name) for scene in scenes if "rots" in scene.WAYS for name in sorted(scene.others) if only in name]
-    done, faults, outcomes = 0, 0, {}
-    while done < wanted and not clock.is_over(1):
-        scene, name = shuffled.choice(inputs)
-        bit = shuffled.randrange(8 * os.path.getsize(scene.path(name)))
+    for number in trials.numbers():
+        chance = random.Random("%d %d" % (seed, number))
+        scene, name = chance.choice(inputs)
+        bit = chance.randrange(8 * os.path.getsize(scene.path(name)))
         outcome, fault = flip(scene, name, bit)
-        outcomes[outcome] = outcomes.get(outcome, 0) + 1
-        done += 1
-        if fault:
-            faults += 1
-            print("%s, bit %d: %s" % (name, bit, fault), flush=True)
-    print(", ".join("%d %s" % (count, outcome) for outcome, count in sorted(outcomes.items())))
-    return done, wanted, faults
+        trials.ended(outcome, fault and "%s, bit %d: %s" % (name, bit, fault))
+    return trials.conclude()
 
 
 def main():
@@ -158,6 +155,7 @@ def main():
     arguments.add_argument("--only", default="", help="a part of an input's name")
     arguments.add_argument("--scene", default="", help="the name of a class in swapped_scenes.py")
     arguments.add_argument("--flips", type=int)
+    arguments.add_argument("--resume")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         shuffled = random.Random(given.seed)
@@ -168,11 +166,10 @@ def main():
                 print("%s: left out, for want of %s" % (scene.__name__, scene.lack(build)), flush=True)
         scenes = [scene(os.path.join(os.path.realpath(folder), scene.__name__), os.path.abspath(given.sources), build)
                   for scene in wanted if not scene.lack(build)]
-        clock = Clock(given.seconds)
         if given.flips is not None:
-            done, planned, faults = flip_some(scenes, given.only, clock, shuffled, given.flips)
-        else:
-            done, planned, faults = swap_all(scenes, given.only, clock, shuffled)
+            what = "flips of %s%s" % (given.scene or "all scenes", given.only and " in " + given.only)
+            return flip_some(scenes, given.only, given.seed, Trials(what, given.flips, given.seed, given.seconds, given.resume))
+        done, planned, faults = swap_all(scenes, given.only, Clock(given.seconds), shuffled)
         print("%d of %d trials, %d wrong (seed %d)" % (done, planned, faults, given.seed))
         return 1 if faults or not done else 0
 

@@ -17,6 +17,19 @@ import zipfile
 RACY = 2.5  # seconds after which the program believes a file's times
 PYTHON = "/usr/bin/python3"  # of plugins; the runs find no Python of their own, so that none draws a page
 
+# Parts of manifests.
+EXPORTS = """\
+quantizers:
+  - template_quantizer: {bits: 4, group_size: 16}
+    label: q
+    export: gptq
+"""
+LOSS = """\
+metrics:
+  - validation_loss: {corpus: v, block: 16}
+corpora: {v: {text: {path: v.txt}}}
+"""
+
 
 def lines(factor):
     return "".join("row %d\n" % (i * factor % 1000) for i in range(40)).encode()
@@ -94,6 +107,13 @@ class Scene:
         subprocess.run(["perl", os.path.join(self.sources, "tests/sdk/tiny_checkpoint.pl"), self.path(name), "template_model"],
                        check=True)
 
+    def make_two_checkpoints(self, folder):
+        """step1 and step2, which differ in one bit."""
+        for step in ("step1", "step2"):
+            self.make_checkpoint(folder + "/" + step)
+        second = folder + "/step2/model.safetensors"
+        self.write(second, flipped(self.read(second), 64))
+
     def plugin_path(self):
         return os.path.join(self.build, "template")
 
@@ -111,9 +131,9 @@ class Scene:
         """What is wrong with a run's files: a line each, and a last one with the counts."""
         return self.quench(["verify", run, "--read-data"], {}).stdout
 
-    def run(self, variables=None, out="runs/m", manifest="m.yaml"):
+    def run(self, variables=None, out="runs/m", manifest="m.yaml", more=()):
         """The exit code, stderr and, of each value, {(key, metric, index): value}."""
-        ran = self.quench(["run", manifest, "--out", out, "--threads", "1", "--json"], variables or {})
+        ran = self.quench(["run", manifest, "--out", out, "--threads", "1", "--json", *more], variables or {})
         values = {}
         data = json.loads(ran.stdout).get("data") if ran.stdout else None
         for record in (data or {}).get("records", []):
@@ -203,9 +223,7 @@ scores: [acc]
         return (json.dumps({"question": "1+1", "choices": ["1", "2"], "answer": answer}) + "\n").encode()
 
     def make(self):
-        for step in ("step1", "step2"):
-            self.make_checkpoint("models/" + step)
-        self.write("models/step2/model.safetensors", flipped(self.read("models/step2/model.safetensors"), 64))
+        self.make_two_checkpoints("models")
         for name, content in (("texts/a.txt", lines(7919)), ("texts/b.txt", lines(104729)), ("c.txt", lines(31)),
                               ("sums.yaml", self.TASK), ("data/sums/test.jsonl", self.row(1))):
             self.write(name, content)
@@ -268,21 +286,8 @@ checkpoints:
     pth: {model: models/pth}
     gptq: {model: models/gptq}
     gguf: {model: models/llama.gguf}
-metrics:
-  - validation_loss: {corpus: v, block: 16}
-corpora: {v: {text: {path: v.txt}}}
-"""
-    EXPORT = """\
-name: e
-checkpoints: {model: tiny}
-quantizers:
-  - template_quantizer: {bits: 4, group_size: 16}
-    label: q
-    export: gptq
-metrics:
-  - validation_loss: {corpus: v, block: 16}
-corpora: {v: {text: {path: v.txt}}}
-"""
+""" + LOSS
+    EXPORT = "name: e\ncheckpoints: {model: tiny}\n" + EXPORTS + LOSS
 
     def make(self):
         self.make_checkpoint("tiny")
@@ -363,10 +368,7 @@ checkpoints: {model: tiny}
 quantizers:
   - native_plugin: {bits: 4}
   - python_plugin: {bits: 4}
-metrics:
-  - validation_loss: {corpus: v, block: 16}
-corpora: {v: {text: {path: v.txt}}}
-"""
+""" + LOSS
     CODE = """\
 #!%s
 import quench
@@ -438,10 +440,7 @@ name: m
 checkpoints: {model: trained, revisions: "step{step}", tokenizer: tokenizer.json}
 averaging:
   - soup: {}
-metrics:
-  - validation_loss: {corpus: v, block: 16}
-corpora: {v: {text: {path: v.txt}}}
-"""
+""" + LOSS
 
     def make(self):
         self.made = {}  # folder in home/training: checkpoint

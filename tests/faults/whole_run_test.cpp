@@ -132,6 +132,17 @@ class Scene {
     return twice;
   }
 
+  // What a killed process was writing and nobody goes on with.
+  std::vector<std::string> half_written() const {
+    std::vector<std::string> out;
+    for (const auto& entry : fs::recursive_directory_iterator(folder_.path())) {
+      if (entry.path().extension() == ".tmp") {
+        out.push_back(fs::relative(entry.path(), folder_.path()).string());
+      }
+    }
+    return out;
+  }
+
   const fs::path& path() const { return folder_.path(); }
 
  private:
@@ -144,6 +155,7 @@ class Scene {
 void check_rerun(const Scene& scene) {
   CHECK(scene.records() == scene.expected());
   CHECK(scene.computed_twice() <= 1);
+  CHECK(scene.half_written() == std::vector<std::string>());
 }
 
 }  // namespace

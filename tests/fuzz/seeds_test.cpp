@@ -7,14 +7,17 @@
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "core/base/config/yaml.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/hub/fetch/hub_replies.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/store/record.hpp"
 #include "formats/torch/pickle.hpp"
 #include "formats/torch/torch_state.hpp"
 #include "tests/fuzz/packed_place.hpp"
@@ -30,11 +33,13 @@ int fuzz_hub(const uint8_t* data, size_t size);
 int fuzz_json(const uint8_t* data, size_t size);
 int fuzz_packed(const uint8_t* data, size_t size);
 int fuzz_pickle(const uint8_t* data, size_t size);
+int fuzz_record(const uint8_t* data, size_t size);
 int fuzz_safetensors(const uint8_t* data, size_t size);
 int fuzz_sentencepiece(const uint8_t* data, size_t size);
 int fuzz_tokenizer(const uint8_t* data, size_t size);
 int fuzz_torch_zip(const uint8_t* data, size_t size);
 int fuzz_wire(const uint8_t* data, size_t size);
+int fuzz_yaml(const uint8_t* data, size_t size);
 }
 
 namespace quench::test {
@@ -79,11 +84,13 @@ TEST_CASE("fuzz targets: seeds and damaged seeds break no promise", "[fuzz][bad]
                                            {"tests/fuzz/seeds/json", fuzz_json},
                                            {"tests/fuzz/seeds/packed", fuzz_packed},
                                            {"tests/fuzz/seeds/pickle", fuzz_pickle},
+                                           {"tests/fuzz/seeds/record", fuzz_record},
                                            {"tests/fuzz/seeds/safetensors", fuzz_safetensors},
                                            {"tests/data/sentencepiece", fuzz_sentencepiece},
                                            {"tests/fuzz/seeds/tokenizer", fuzz_tokenizer},
                                            {"tests/fuzz/seeds/torch_zip", fuzz_torch_zip},
-                                           {"tests/fuzz/seeds/wire", fuzz_wire}}));
+                                           {"tests/fuzz/seeds/wire", fuzz_wire},
+                                           {"tests/fuzz/seeds/yaml", fuzz_yaml}}));
   size_t count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() / folder)) {
     const auto type = entry.path().extension();
@@ -109,6 +116,13 @@ TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
   CHECK(formats::find_state(graph, "seed").size() == 4);
   CHECK_THAT(format_message_of([] { formats::read_pickle(seed("pickle/system.pkl"), "seed"); }),
              Catch::Contains("'os.system', refused"));
+  for (std::istringstream lines(seed("record/two")); lines;) {
+    std::string line;
+    if (std::getline(lines, line)) {
+      CHECK(record_from_json(parse_json(line, "seed"), "seed").metric == "validation_loss");
+    }
+  }
+  CHECK(parse_yaml(seed("yaml/manifest.yaml"), "seed").is_mapping());
   CHECK(SafetensorsSource(seeds() / "safetensors/two.safetensors").count() == 2);
   for (const auto& [name, format] :
        {std::pair{"packed/gptq.bin", "gptq"}, std::pair{"packed/awq.bin", "awq"}}) {

@@ -21,6 +21,7 @@ class Case:
     commands: list
     files: dict = field(default_factory=dict)  # name: text or bytes
     errors: int = 0  # records that hold an error, in one process as in many
+    plugin: str = ""  # kind and id of what the case is about, which an earlier version may lack
 
 
 def base_config(family, **keys):
@@ -34,6 +35,9 @@ def llama_like(family, **keys):
 
 
 LLAMA = llama_like("llama", rms_norm_eps=1e-5, hidden_act="silu")
+WINDOWED = {"sliding_window": 16, "layer_types": ["sliding_attention", "full_attention"]}
+GEMMA = {"rms_norm_eps": 1e-6, "hidden_activation": "gelu_pytorch_tanh", "head_dim": 16, "query_pre_attn_scalar": 16,
+         "tie_word_embeddings": True, **WINDOWED}
 
 # Family, config, optimizer, further keys of the training.
 TRAININGS = [
@@ -51,6 +55,14 @@ TRAININGS = [
     ("apertus", llama_like("apertus", rms_norm_eps=1e-5, hidden_act="xielu", num_key_value_heads=1), "noise_injection", {}),
     ("mamba", {"model_type": "mamba", "hidden_size": 32, "num_hidden_layers": 2, "vocab_size": 256, "state_size": 4,
                "conv_kernel": 4, "expand": 2, "tie_word_embeddings": True}, "qat", {"micro_batch": 1}),
+    ("gemma2", llama_like("gemma2", attn_logit_softcapping=30.0, final_logit_softcapping=20.0, **GEMMA), "adamw", {}),
+    ("gemma3_text", llama_like("gemma3_text", rope_local_base_freq=10000.0, **GEMMA), "adamw", {}),
+    ("olmo3", llama_like("olmo3", rms_norm_eps=1e-5, hidden_act="silu", **WINDOWED), "adamw", {}),
+    ("qwen2", llama_like("qwen2", rms_norm_eps=1e-6, hidden_act="silu", use_sliding_window=False), "adamw", {}),
+    ("qwen3", llama_like("qwen3", rms_norm_eps=1e-6, hidden_act="silu", head_dim=16, num_key_value_heads=1), "adamw", {}),
+    ("dots1", llama_like("dots1", rms_norm_eps=1e-5, hidden_act="silu", num_key_value_heads=1, n_routed_experts=4,
+                         num_experts_per_tok=2, moe_intermediate_size=16, n_shared_experts=1, first_k_dense_replace=1,
+                         routed_scaling_factor=1.5, norm_topk_prob=True), "adamw", {}),
 ]
 
 
@@ -68,15 +80,15 @@ def manifest(**keys):
         "corpora": {"words": {"text": {"path": "words.txt"}}}, **keys})
 
 
-def of_one_run(name, errors=0, files=None, **keys):
+def of_one_run(name, errors=0, files=None, plugin="", **keys):
     return Case(name, [Command(["run", "m.yaml", "--json"])],
-                {"m.yaml": manifest(**keys), "words.txt": PROSE * 20, **(files or {})}, errors)
+                {"m.yaml": manifest(**keys), "words.txt": PROSE * 20, **(files or {})}, errors, plugin)
 
 
 def families():
     for family, config, optimizer, keys in TRAININGS:
         yield of_one_run(
-            f"model {family}, trained by {optimizer}", train=training(config, optimizer, **keys),
+            f"model {family}, trained by {optimizer}", plugin=f"model {family}", train=training(config, optimizer, **keys),
             quantizers=[{"rtn": {"bits": 4, "group_size": 32}},
                         {"gptq": {"bits": [3, 4], "group_size": 32}, "calibration": "words"}],
             metrics=[{"validation_loss": {"corpus": "words", "block": 32}},

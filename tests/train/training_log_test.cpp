@@ -5,7 +5,9 @@
 #include <sstream>
 
 #include "core/base/io/sha256.hpp"
+#include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
+#include "core/store/sealed_line.hpp"
 #include "tests/support/temporary.hpp"
 
 using quench::TrainedStates;
@@ -77,16 +79,32 @@ TEST_CASE("training log: a loop of states ends", "[train]") {
   CHECK(steps_of(training_log(states, "a")) == std::vector<int64_t>{1});
 }
 
-TEST_CASE("training log: a note that names a path leads nowhere", "[train]") {
+TEST_CASE("training log: a note that is none is not written, and one that is read leads nowhere",
+          "[train]") {
   const quench::test::TemporaryDir home;
   TrainedStates states(home.path());
   TrainingLog log;
-  const std::string previous = GENERATE("../elsewhere", "..", "/tmp/a");
-  log.cut(previous);
   log.add(row(1));
   save(states, "a", log);
-  CHECK_THROWS_AS(states.note("a"), quench::Error);
+  using Change = std::pair<const char*, const char*>;
+  const auto [member, value] =
+      GENERATE(Change{"previous", R"("../elsewhere")"}, Change{"previous", R"("..")"},
+               Change{"previous", R"("/tmp/a")"}, Change{"previous", "1"}, Change{"rows", "null"},
+               Change{"rows", "[1]"}, Change{"rows", R"([{"step": "1"}])"},
+               Change{"rows", R"([{"step": 1, "loss": "less"}])"}, Change{"step", "1.5"},
+               Change{"keeps_weights", R"("yes")"}, Change{"keeps_optimizer", "1"});
+  const nlohmann::json before = states.note("a");
+  nlohmann::json note = before;
+  note[member] = nlohmann::json::parse(value);
+  CAPTURE(note.dump());
+  const auto tells = Catch::Contains("training.json: " + std::string(member) + " = ");
+  CHECK_THROWS_WITH(states.save_note("a", note), tells);
+  CHECK(states.note("a") == before);
+  home.write("training/a/training.json",
+             quench::seal("training", quench::canonical_json(note)) + "\n");
+  CHECK_THROWS_WITH(states.note("a"), tells);
   CHECK(training_log(states, "a").empty());
+  CHECK_THAT(states.fault(states.weights_path("a"), quench::Depth::kContents), tells);
 }
 
 TEST_CASE("training log: a damaged row is named, and rows without seals are not said to be right",
@@ -131,11 +149,11 @@ TEST_CASE("trained states: a tokenizer that was replaced is not put beside the w
   const std::string file = home.write("tokenizer.json", "{\"model\": 1}").string();
   const std::string key = quench::sha256_hex("{\"model\": 1}") + " a_plugin";
   TrainedStates states(home.path());
-  states.save_weights("a", {"{}", file, {}, key}, kParameters, kWeights);
+  states.save_weights("a", {"{}", file, {{"step", 1}}, key}, kParameters, kWeights);
   CHECK(states.has_weights("a"));
   home.write("tokenizer.json", "{\"model\": 2}");
   CHECK_THROWS_WITH(
-      states.save_weights("b", {"{}", file, {}, key}, kParameters, kWeights),
+      states.save_weights("b", {"{}", file, {{"step", 1}}, key}, kParameters, kWeights),
       file + ": the tokenizer was replaced during the training; run the command again");
   CHECK_FALSE(states.has_weights("b"));
 }

@@ -26,6 +26,16 @@ void Problems::add(const Place& place, const std::string& message) {
   }
 }
 
+void Problems::add(const Place& place, const Error& error, const std::string& before) {
+  if (error.code() == QUENCH_CANCELLED) {
+    throw;
+  }
+  if (error.code() == QUENCH_UNAVAILABLE) {
+    fail(QUENCH_UNAVAILABLE, "{}: {}{}", place.text(), before, error.what());
+  }
+  add(place, before + error.what());
+}
+
 void Problems::add(const Problems& others) {
   for (const auto& [place, text] : others.found_) {
     if (found_.size() >= kMostProblems) {
@@ -47,6 +57,7 @@ void Problems::throw_if_any() const {
            std::tie(b.first.file, b.first.line, b.first.column);
   });
   std::vector<std::string> messages;
+  messages.reserve(sorted.size() + 1);
   for (const auto& [place, message] : sorted) {
     messages.push_back(message);
   }
@@ -167,6 +178,7 @@ bool MappingReader::flag(const std::string& key, bool otherwise) {
 }
 
 void MappingReader::finish(const std::vector<std::pair<std::string, std::string>>& homes) {
+  bool listed = false;  // what is known, once
   for (const YamlNode::Member& member : node_.members) {
     if (std::find(known_.begin(), known_.end(), member.key) != known_.end()) {
       continue;
@@ -175,10 +187,13 @@ void MappingReader::finish(const std::vector<std::pair<std::string, std::string>
                                    [&](const auto& entry) { return entry.first == member.key; });
     const std::string near = nearest(member.key, known_);
     const std::string advice = home != homes.end() ? fmt::format("it belongs {}", home->second)
-                               : near.empty() ? fmt::format("known are {}", fmt::join(known_, ", "))
-                                              : fmt::format("did you mean `{}`?", near);
+                               : !near.empty()     ? fmt::format("did you mean `{}`?", near)
+                               : listed            ? ""
+                                        : fmt::format("known are {}", fmt::join(known_, ", "));
+    listed = listed || (home == homes.end() && near.empty());
     problems_.add(member.key_place,
-                  fmt::format("{}: unknown key `{}`; {}", where_, printable(member.key), advice));
+                  fmt::format("{}: unknown key `{}`{}{}", where_, printable(member.key),
+                              advice.empty() ? "" : "; ", advice));
   }
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/base/config/yaml.hpp"
+#include "core/error.hpp"
 
 namespace quench {
 
@@ -17,6 +18,9 @@ class Problems {
   // Adds "file:line:column: message", once even if it is found repeatedly. Throws like throw_if_any
   // if there are 256 problems already.
   void add(const Place& place, const std::string& message);
+  // Adds what an error that is being handled says, behind `before`. What the user need not change
+  // is no problem: CANCELLED and UNAVAILABLE are thrown on, the latter with its place.
+  void add(const Place& place, const Error& error, const std::string& before = "");
   // Adds all problems of `others`.
   void add(const Problems& others);
   bool empty() const { return found_.empty(); }

@@ -3,20 +3,9 @@
 #include <charconv>
 
 #include "core/error.hpp"
+#include "core/parse_text.hpp"
 
 namespace quench {
-
-namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) {
-    return {};
-  }
-  return text.substr(first, text.find_last_not_of(' ') - first + 1);
-}
-
-}  // namespace
 
 bool VersionRange::read(std::string_view text, Numbers& numbers, bool with_suffix) {
   numbers = {};
@@ -37,10 +26,8 @@ bool VersionRange::read(std::string_view text, Numbers& numbers, bool with_suffi
 }
 
 VersionRange::VersionRange(std::string_view text) {
-  std::string_view rest = text;
-  while (true) {
-    const size_t comma = rest.find(',');
-    std::string_view part = trimmed(rest.substr(0, comma));
+  for (std::string_view part : split(text, ',')) {
+    part = trimmed(part);
     Condition condition{"==", {}};
     for (const std::string_view relation : {">=", "<=", "==", "!=", ">", "<"}) {
       if (part.starts_with(relation)) {
@@ -54,10 +41,6 @@ VersionRange::VersionRange(std::string_view text) {
            printable(text));
     }
     conditions_.push_back(condition);
-    if (comma == std::string_view::npos) {
-      return;
-    }
-    rest.remove_prefix(comma + 1);
   }
 }
 

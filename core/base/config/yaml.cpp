@@ -10,7 +10,6 @@
 #include <sstream>
 #include <unordered_map>
 
-#include "core/base/io/file.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -33,9 +32,9 @@ std::string YamlNode::described() const {
     case Kind::kNull:
       return "nothing";
     case Kind::kSequence:
-      return "a list";
+      return items.empty() ? "an empty list" : "a list";
     case Kind::kMapping:
-      return "a mapping";
+      return members.empty() ? "an empty mapping" : "a mapping";
     case Kind::kScalar:
       break;
   }
@@ -174,7 +173,6 @@ class TreeBuilder : public YAML::EventHandler {
   size_t count_ = 0;
 };
 
-// Refuses bytes that no manifest needs and that can hide text from a reader.
 // The number of the last line up to `last` whose indentation holds a tab, or 0. Two lines at most
 // are looked at: what the parser complains about begins in one of them.
 int line_indented_by_tab(std::string_view text, int last) {
@@ -192,6 +190,41 @@ int line_indented_by_tab(std::string_view text, int last) {
   return found;
 }
 
+// What is wrong with the indentation of a line, or "": it is none of those that are open above it.
+std::string indentation_fault(std::string_view text, int at) {
+  std::vector<std::pair<size_t, int>> open;  // indentation, its line
+  int number = 1;
+  for (size_t from = 0; from < text.size(); ++number) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    size_t indent = line.find_first_not_of(" \r");
+    if (indent == std::string_view::npos || line[indent] == '#') {
+      continue;
+    }
+    const auto distance = [&](const auto& each) {
+      return std::max(each.first, indent) - std::min(each.first, indent);
+    };
+    if (number == at) {
+      const auto near =
+          std::min_element(open.rbegin(), open.rend(),
+                           [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+      return near == open.rend() || near->first == indent
+                 ? ""
+                 : fmt::format("the line is indented by {}, wanted {}, as in line {}", indent,
+                               near->first, near->second);
+    }
+    std::erase_if(open, [&](const auto& each) { return each.first >= indent; });
+    open.emplace_back(indent, number);
+    while (line.substr(indent).starts_with("- ")) {  // what follows a dash is indented, too
+      indent = std::min(line.find_first_not_of(' ', indent + 1), line.size());
+      open.emplace_back(indent, number);
+    }
+  }
+  return "";
+}
+
+// Refuses bytes that no manifest needs and that can hide text from a reader.
 void refuse_odd_bytes(std::string_view text, const std::string& name) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -307,13 +340,14 @@ YamlNode parse_yaml(std::string_view text, const std::string& name) {
       fail(QUENCH_INVALID_ARGUMENT, "{}:{}: the line is indented by a tab; wanted spaces", name,
            tabbed);
     }
+    if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
+      if (const std::string fault = indentation_fault(text, error.mark.line + 1); !fault.empty()) {
+        fail(QUENCH_INVALID_ARGUMENT, "{}:{}: {}", name, error.mark.line + 1, fault);
+      }
+    }
     fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: {}", name, error.mark.line + 1, error.mark.column + 1,
          error.msg);
   }
-}
-
-YamlNode load_yaml(const std::filesystem::path& path) {
-  return parse_yaml(read_file(path, kYamlMaxBytes), path.string());
 }
 
 nlohmann::json yaml_to_json(const YamlNode& node) {

@@ -46,7 +46,7 @@ struct YamlNode {
   bool is_mapping() const { return kind == Kind::kMapping; }
   // The member called `key`, or nullptr.
   const YamlNode* find(std::string_view key) const;
-  // For messages: "a mapping", "a list", "the number 3", "the text \"x\"".
+  // For messages: "a mapping", "an empty list", "the number 3", "the text \"x\"".
   std::string described() const;
 };
 
@@ -56,10 +56,8 @@ struct YamlNode::Member {
   YamlNode value;
 };
 
-// Parses text; messages show `name`, the file name. Throws Error(INVALID_ARGUMENT); load_yaml also
-// throws what read_file throws.
+// Parses text; messages show `name`, the file name. Throws Error(INVALID_ARGUMENT).
 YamlNode parse_yaml(std::string_view text, const std::string& name);
-YamlNode load_yaml(const std::filesystem::path& path);
 
 // The node as JSON. A plain scalar becomes null, a boolean (true, false), an integer or a number
 // only if it has JSON's spelling; everything else is a string: 010, yes, 0x4 and .inf are not

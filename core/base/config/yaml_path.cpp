@@ -9,15 +9,35 @@ namespace quench {
 
 namespace {
 
+// The element with this index, or what the one entry `- key: value` has.
 YamlNode& element_at(YamlNode& list, const std::string& key, const std::string& path) {
   const auto index = parse_number<size_t>(key);
-  if (!index || *index >= list.items.size()) {
-    const size_t count = list.items.size();
-    fail(QUENCH_INVALID_ARGUMENT, "`{}`: `{}` leads into {}", printable(path), printable(key),
-         count == 0 ? std::string("an empty list")
-                    : fmt::format("a list of {}, wanted an index of 0..{}", count, count - 1));
+  if (index && *index < list.items.size()) {
+    return list.items[*index];
   }
-  return list.items[*index];
+  const size_t count = list.items.size();
+  std::vector<size_t> called;
+  std::vector<std::string> ids;
+  for (size_t i = 0; i < count; ++i) {
+    if (list.items[i].is_mapping() && !list.items[i].members.empty()) {
+      ids.push_back(list.items[i].members.front().key);
+      if (ids.back() == key) {
+        called.push_back(i);
+      }
+    }
+  }
+  if (called.size() == 1) {
+    return list.items[called.front()].members.front().value;
+  }
+  fail(QUENCH_INVALID_ARGUMENT, "`{}`: `{}` leads into {}", printable(path), printable(key),
+       count == 0 ? std::string("an empty list")
+       : called.size() > 1
+           ? fmt::format("a list with {} of that name, wanted an index: {}", called.size(),
+                         fmt::join(called, ", "))
+           : fmt::format("a list of {}, wanted an index of 0..{}{}", count, count - 1,
+                         ids.empty()
+                             ? std::string()
+                             : printable(fmt::format(" or one of {}", fmt::join(ids, ", ")))));
 }
 
 YamlNode& member_at(YamlNode& parent, const std::string& key, const std::string& path,

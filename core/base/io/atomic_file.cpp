@@ -30,13 +30,13 @@ fs::path folder_of(const fs::path& path) {
 
 }  // namespace
 
-AtomicFile::AtomicFile(fs::path path, uint64_t needed, WrittenFiles* list)
+AtomicFile::AtomicFile(fs::path path, uint64_t needed, WrittenFiles* list, const fs::path& beside)
     : path_(std::move(path)), needed_(needed), list_(list) {
   refuse_special_file(path_);
   if (list_ != nullptr) {
     hash_.emplace();
   }
-  temporary_ = temporary_beside(path_, ".tmp");
+  temporary_ = temporary_beside(beside.empty() ? path_ : beside, ".tmp");
   descriptor_ =
       open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (descriptor_ < 0) {

@@ -22,17 +22,18 @@ struct WrittenFile {
 // By the file's name in its folder.
 using WrittenFiles = std::map<std::string, WrittenFile>;
 
-// Writes to a temporary file in the folder of `path`; commit() makes it durable and gives it its
-// name. Without commit() the destructor removes the temporary file and `path` keeps its old
-// content. Every failure throws Error naming the path: RESOURCE_EXHAUSTED if the disk or a quota is
-// full, else FAILED_PRECONDITION.
+// Writes to a temporary file in the folder of `path`, or beside another path of that file system;
+// commit() makes it durable and gives it its name. Without commit() the destructor removes the
+// temporary file and `path` keeps its old content. Every failure throws Error naming the path:
+// RESOURCE_EXHAUSTED if the disk or a quota is full, else FAILED_PRECONDITION.
 class AtomicFile {
  public:
   // `needed`: how many bytes will be written, 0 if unknown; the error names it if they do not fit.
   // `list`: commit() enters the file there with the hash of the written bytes. Replaces a symbolic
   // link at `path` and never follows it; refuses to replace a folder, a pipe or a device.
-  explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0,
-                      WrittenFiles* list = nullptr);
+  // `beside`: where the temporary lies; empty: beside `path`.
+  explicit AtomicFile(std::filesystem::path path, uint64_t needed = 0, WrittenFiles* list = nullptr,
+                      const std::filesystem::path& beside = {});
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;

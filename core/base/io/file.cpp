@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -22,7 +23,9 @@ std::string reason(int number) {
 struct stat status_of(int descriptor, const std::filesystem::path& path) {
   struct stat status = {};
   if (fstat(descriptor, &status) != 0) {
-    fail(QUENCH_DATA_LOSS, "{}: stat failed: {}", path.string(), reason(errno));
+    const int number = errno;
+    fail(status_of_fault(number, QUENCH_DATA_LOSS), "{}: stat failed: {}", path.string(),
+         reason(number));
   }
   return status;
 }
@@ -42,8 +45,8 @@ File::File(std::filesystem::path path)
   if (descriptor_ < 0) {
     const int number = errno;
     const bool absent = number == ENOENT || number == ENOTDIR;
-    fail(absent ? QUENCH_NOT_FOUND : QUENCH_FAILED_PRECONDITION, "{}: cannot be opened: {}",
-         printable(path_.string(), 4096), reason(number));
+    fail(absent ? QUENCH_NOT_FOUND : status_of_fault(number, QUENCH_FAILED_PRECONDITION),
+         "{}: cannot be opened: {}", printable(path_.string(), 4096), reason(number));
   }
   try {
     const struct stat status = status_of(descriptor_, path_);
@@ -87,8 +90,10 @@ uint64_t File::read_present(uint64_t offset, void* destination, uint64_t bytes) 
       continue;
     }
     if (got < 0) {
-      fail(QUENCH_DATA_LOSS, "{}: reading {} bytes at offset {} failed: {}", path_.string(),
-           bytes - done, offset + done, reason(errno));
+      const int number = errno;
+      fail(status_of_fault(number, QUENCH_DATA_LOSS),
+           "{}: reading {} bytes at offset {} failed: {}", path_.string(), bytes - done,
+           offset + done, reason(number));
     }
     if (got == 0) {
       break;

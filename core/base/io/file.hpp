@@ -23,7 +23,8 @@ struct FileIdentity {
 class File {
  public:
   // Opens the file for reading. Throws Error: NOT_FOUND if it does not exist, INVALID_ARGUMENT if
-  // it is not a regular file, FAILED_PRECONDITION if it cannot be opened.
+  // it is not a regular file, FAILED_PRECONDITION if it cannot be opened, UNAVAILABLE if that may
+  // pass (passing_fault.hpp).
   explicit File(std::filesystem::path path);
   ~File();
   File(const File&) = delete;
@@ -33,8 +34,9 @@ class File {
   uint64_t size() const { return identity_.size; }
   const FileIdentity& identity() const { return identity_; }
 
-  // Copies `bytes` bytes starting at `offset`. Throws Error(DATA_LOSS) naming file and offset if
-  // the file is shorter, the device fails, or the file changed since it was opened. [thread-safe]
+  // Copies `bytes` bytes starting at `offset`. Throws Error naming file and offset: DATA_LOSS if
+  // the file is shorter, cannot be read or changed since it was opened, UNAVAILABLE if the fault
+  // may pass (passing_fault.hpp). [thread-safe]
   void read(uint64_t offset, void* destination, uint64_t bytes) const;
 
   // Like read, but stops at the end of the file and allows the file to change. Returns the number

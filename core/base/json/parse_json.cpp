@@ -74,6 +74,7 @@ class Builder final : public nlohmann::json_sax<json> {
 
   bool parse_error(std::size_t, const std::string&,
                    const nlohmann::detail::exception& error) override {
+    refuse_python_number();
     // "[json.exception.parse_error.101] parse error at line 1, column 2: syntax error while ..."
     std::string detail = error.what();
     for (const std::string_view marker : {"column ", "] "}) {
@@ -88,6 +89,19 @@ class Builder final : public nlohmann::json_sax<json> {
   }
 
  private:
+  // Python writes these, and its readers take them.
+  void refuse_python_number() const {
+    const auto at = static_cast<size_t>(furthest_ - text_.data());
+    const std::string_view rest = text_.substr(at == 0 ? 0 : std::min(at - 1, text_.size()));
+    for (const std::string_view number : {"NaN", "Infinity"}) {
+      if (rest.starts_with(number)) {
+        const bool member = !open_.empty() && open_.back()->is_object();
+        refuse(fmt::format("{}{}, wanted a number or null",
+                           member ? "'" + printable(key_, 60) + "': " : "", number));
+      }
+    }
+  }
+
   // Line and column count from 1, columns in bytes. The place is where the lexer stands: at the
   // last character of the offending token, one further after a number.
   [[noreturn]] void refuse(const std::string& what) const {
@@ -163,16 +177,6 @@ json parse_json(std::string_view text, const std::string& name, const JsonLimits
   json::sax_parse(CountingIterator(text.data(), builder.furthest()),
                   CountingIterator(text.data() + text.size(), builder.furthest()), &builder);
   return builder.take();
-}
-
-int64_t json_integer(const json& value, const std::string& where) {
-  if (value.is_number_unsigned() && value.get<uint64_t>() <= INT64_MAX) {
-    return static_cast<int64_t>(value.get<uint64_t>());
-  }
-  if (value.is_number_integer() && !value.is_number_unsigned()) {
-    return value.get<int64_t>();
-  }
-  fail(QUENCH_INVALID_ARGUMENT, "{}: {}, wanted an integer", where, printable(value.dump(), 40));
 }
 
 uint64_t json_unsigned(const json& value, const std::string& where) {

@@ -24,9 +24,8 @@ struct JsonLimits {
 nlohmann::json parse_json(std::string_view text, const std::string& name,
                           const JsonLimits& limits = {});
 
-// The value as an integer, never converted (the library turns -1 into 1.8e19 and 1.9 into 1).
-// `where` names the value in the message: `file: key`. Throws Error(INVALID_ARGUMENT).
-int64_t json_integer(const nlohmann::json& value, const std::string& where);
+// The value as an unsigned integer, never converted (the library turns -1 into 1.8e19 and 1.9 into
+// 1). `where` names the value in the message: `file: key`. Throws Error(INVALID_ARGUMENT).
 uint64_t json_unsigned(const nlohmann::json& value, const std::string& where);
 
 }  // namespace quench

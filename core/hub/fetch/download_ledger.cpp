@@ -19,6 +19,7 @@
 #include "core/error.hpp"
 #include "core/hub/cached_repository.hpp"
 #include "core/hub/claim.hpp"
+#include "core/hub/fetch/incomplete_blob.hpp"
 #include "core/hub/snapshot.hpp"
 #include "core/store/sealed_line.hpp"
 
@@ -94,12 +95,15 @@ DownloadLedger::DownloadLedger(fs::path file) : file_(std::move(file)) {
 void DownloadLedger::arrived(const HubSpec& repository, const std::string& commit,
                              const HubFile& file, const FileIdentity& identity) {
   const std::string name = repository_text(repository);
+  const std::string where = file_.string();
   nlohmann::json entry = to_json(file);
   entry.update({{"repository", name},
                 {"commit", commit},
                 {"device", identity.device},
                 {"inode", identity.inode},
                 {"modified_ns", identity.modified_ns}});
+  const std::string body = canonical_json(entry);
+  download_from(body, where);  // a line that a later run refuses would stop it
   make_folders(fs::absolute(file_).parent_path());
   const Descriptor ledger(open(file_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!ledger) {
@@ -107,7 +111,7 @@ void DownloadLedger::arrived(const HubSpec& repository, const std::string& commi
          std::generic_category().message(errno));
   }
   // The newline first ends a line that a kill cut short.
-  const std::string line = "\n" + seal("download", canonical_json(entry)) + "\n";
+  const std::string line = "\n" + seal("download", body) + "\n";
   write_all(ledger.get(), line.data(), line.size(), file_);
   if (fsync(ledger.get()) != 0) {
     fail(QUENCH_FAILED_PRECONDITION, "{}: syncing failed: {}", file_.string(),
@@ -199,25 +203,37 @@ uint64_t evict_weights(const fs::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger) {
   const CachedRepository cached(root, repository);
   remove_dead_claims(cached.folder());
-  DownloadLedger::Blobs unwanted = ledger.present(root, repository);
-  std::erase_if(unwanted, [&](const auto& each) {
-    return !each.second.holds_weights || !are_among(each.second.commits, commits);
-  });
-  if (unwanted.empty()) {
+  const auto all = ledger.all().find(repository_text(repository));
+  if (all == ledger.all().end()) {
     return 0;
   }
   const RepositoryLock lock(cached.folder());
   const OtherClaims others(cached.folder());
+  const auto kept = [&](const std::string& commit) {
+    return !commits.contains(commit) || others.contain(commit);
+  };
+  const auto is_wanted = [&](const auto& each) {
+    const DownloadLedger::Blob& blob = each.second;
+    return !blob.holds_weights || std::any_of(blob.commits.begin(), blob.commits.end(), kept);
+  };
+  std::set<std::string> left;
+  for (const auto& each : all->second) {
+    if (!is_wanted(each)) {
+      left.insert(each.first);
+    }
+  }
+  remove_unwanted_leftovers(cached.blobs(), left);
+  DownloadLedger::Blobs unwanted = ledger.present(root, repository);
+  std::erase_if(unwanted, is_wanted);
+  if (unwanted.empty()) {
+    return 0;
+  }
   const auto links = links_of(cached.snapshots());
   uint64_t bytes = 0;
   for (const auto& [hash, blob] : unwanted) {
     const auto found = links.find(hash);
     const std::vector<Link> here = found != links.end() ? found->second : std::vector<Link>();
-    const auto kept = [&](const std::string& commit) {
-      return !commits.contains(commit) || others.contain(commit);
-    };
-    if (std::any_of(blob.commits.begin(), blob.commits.end(), kept) ||
-        std::any_of(here.begin(), here.end(),
+    if (std::any_of(here.begin(), here.end(),
                     [&](const Link& link) { return kept(link.commit); })) {
       continue;
     }

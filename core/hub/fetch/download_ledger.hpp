@@ -54,11 +54,12 @@ class DownloadLedger {
 
 // Removes the weights that the ledger has of one repository, as far as no other run wants them:
 // blobs that were fetched for `commits` alone, that are still the files which arrived, to which no
-// other snapshot links, and of whose commits no other process claims one. Their links go with them;
+// other snapshot links, and of whose commits no other process claims one; under the same conditions
+// the beginnings of such blobs. Their links go with them;
 // the small files and the names of the revisions stay, so that the cache is one that other tools
-// read and a later fetch completes. A kill leaves a blob without links, or a claim, which the next
-// call removes. Returns the number of bytes removed. Throws Error naming the path of what cannot be
-// removed.
+// read and a later fetch completes. A kill leaves a blob without links, a claim, or the beginning
+// of a file that another process has fetched since, which the next call removes. Returns the number
+// of bytes removed. Throws Error naming the path of what cannot be removed.
 uint64_t evict_weights(const std::filesystem::path& root, const HubSpec& repository,
                        const std::set<std::string>& commits, const DownloadLedger& ledger);
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/hub/fetch/libcurl.hpp"
+#include "core/parse_text.hpp"
 #include "core/version.hpp"
 
 namespace quench {
@@ -56,14 +57,6 @@ long milliseconds_left(const TimeLimit& limit) {
        request.url.origin(), request.limit.seconds);
 }
 
-std::string trimmed(std::string_view text) {
-  const size_t first = text.find_first_not_of(" \t\r\n");
-  if (first == std::string_view::npos) {
-    return "";
-  }
-  return std::string(text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first));
-}
-
 }  // namespace
 
 std::string HttpHead::header(const std::string& name) const {
@@ -101,13 +94,14 @@ struct Http::Exchange {
       head.headers.clear();
       return;
     }
+    constexpr const char* kBlanks = " \t\r\n";
     const size_t colon = line.find(':');
     if (colon != std::string_view::npos) {
-      std::string name = trimmed(line.substr(0, colon));
+      std::string name(trimmed(line.substr(0, colon), kBlanks));
       std::transform(name.begin(), name.end(), name.begin(), [](char c) {
         return static_cast<char>(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
       });
-      head.headers[name] = trimmed(line.substr(colon + 1));
+      head.headers[name] = trimmed(line.substr(colon + 1), kBlanks);
     }
   }
 

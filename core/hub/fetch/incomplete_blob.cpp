@@ -261,17 +261,33 @@ bool IncompleteBlob::publish() {
   return true;
 }
 
-void remove_published_leftovers(const fs::path& blobs) {
+namespace {
+
+// Removes beginnings of the files whose hashes are `of`, but those that a process writes.
+template <typename Of>
+void remove_leftovers(const fs::path& blobs, Of of) {
   std::error_code error;
   for (fs::directory_iterator it(blobs, error), end; !error && it != end; it.increment(error)) {
     const std::string name = it->path().filename().string();
     const std::string hash = name.substr(0, name.find('.'));
     std::error_code gone;
-    if (name.ends_with(kEnding) && is_blob_hash(hash) && fs::exists(blobs / hash, gone) &&
-        locked(it->path())) {
+    if (name.ends_with(kEnding) && is_blob_hash(hash) && of(hash) && locked(it->path())) {
       fs::remove(it->path(), gone);
     }
   }
+}
+
+}  // namespace
+
+void remove_published_leftovers(const fs::path& blobs) {
+  remove_leftovers(blobs, [&](const std::string& hash) {
+    std::error_code gone;
+    return fs::exists(blobs / hash, gone);
+  });
+}
+
+void remove_unwanted_leftovers(const fs::path& blobs, const std::set<std::string>& hashes) {
+  remove_leftovers(blobs, [&](const std::string& hash) { return hashes.contains(hash); });
 }
 
 uint64_t bytes_left_over(const fs::path& blobs, const HubFile& file) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -60,6 +61,10 @@ class IncompleteBlob {
 
 // Removes what is left of files that are there completely by now, unless somebody writes it.
 void remove_published_leftovers(const std::filesystem::path& blobs);
+
+// Likewise of files with these hashes.
+void remove_unwanted_leftovers(const std::filesystem::path& blobs,
+                               const std::set<std::string>& hashes);
 
 // The bytes of a file that earlier processes left, for a plan.
 uint64_t bytes_left_over(const std::filesystem::path& blobs, const HubFile& file);

@@ -59,7 +59,7 @@ class Pipeline {
         pieces_.push_back({index, first, std::min(elements, count - first)});
       }
     }
-    for (size_t m = 0; pass.hash && m < members; ++m) {
+    for (size_t m = 0; m < members; ++m) {
       hashes_.push_back(std::make_unique<ContentHash>(average.count()));
     }
   }
@@ -149,12 +149,10 @@ class Pipeline {
     std::vector<char>& stored = slot_of(at).stored[member];
     stored.resize(piece.elements * dtype_size(info.dtype));
     source.read(index, piece.first, piece.elements, stored.data());
-    if (pass_.hash) {
-      if (piece.first == 0) {
-        hashes_[member]->tensor(info);
-      }
-      hashes_[member]->content(stored.data(), stored.size());
+    if (piece.first == 0) {
+      hashes_[member]->tensor(info);
     }
+    hashes_[member]->content(stored.data(), stored.size());
     lock.lock();
     reading_[member] = 0;
     ++next_read_[member];

@@ -12,7 +12,6 @@ namespace quench {
 
 struct AveragePass {
   uint32_t threads = 1;
-  bool hash = true;  // whether to compute the members' content hashes
   // Receives the elements of the average in pieces: tensors in the order of their names, elements
   // in order. One thread calls it at a time.
   std::function<void(uint64_t index, const void* data, uint64_t bytes)> take;
@@ -20,9 +19,9 @@ struct AveragePass {
   std::function<void(uint64_t done, uint64_t total)> on_progress = {};
 };
 
-// Returns the content hash of each member in the order of average.members(), or nothing without
-// `hash`. Memory: a few pieces of at most 2^18 elements per member. Throws what reading, averaging
-// and `take` throw, and Error(CANCELLED) after a stop request.
+// Returns the content hash of each member in the order of average.members(). Memory: a few pieces
+// of at most 2^18 elements per member. Throws what reading, averaging and `take` throw, and
+// Error(CANCELLED) after a stop request.
 std::vector<std::string> run_average_pass(const AverageSource& average, const AveragePass& pass);
 
 }  // namespace quench

@@ -14,8 +14,10 @@
 #include "core/checkpoint/sharded_writer.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/inputs/averaging/average_identity.hpp"
 #include "core/inputs/averaging/average_pass.hpp"
+#include "core/inputs/averaging/spelling.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/services/host_services.hpp"
@@ -122,12 +124,29 @@ std::string fenced(const std::string& language, const std::string& text) {
   return fence + language + "\n" + text + (text.ends_with('\n') ? "" : "\n") + fence + "\n";
 }
 
+// What the hub links an average to: the repositories of its members, if all are on a hub.
+std::string base_models(const std::vector<KeptMember>& members) {
+  std::set<std::string> repositories;
+  for (const KeptMember& member : members) {
+    if (!is_hub_spec(member.location)) {
+      return "";
+    }
+    repositories.insert(parse_hub_spec(member.location).repository);
+  }
+  std::string out = "base_model:\n";
+  for (const std::string& repository : repositories) {
+    out += fmt::format("- {}\n", nlohmann::json(repository).dump());
+  }
+  return out + "base_model_relation: merge\n";
+}
+
 // Markdown with the hub's front matter.
 std::string card_text(const AveragingCell& averaging, const std::vector<KeptMember>& members,
                       const fs::path& folder, const KeepOptions& options, const KeptAverage& kept) {
   const PluginDescription& plugin = *averaging.plugin;
-  std::string out =
-      "---\nlibrary_name: transformers\ntags:\n- checkpoint-averaging\n- quench\n---\n\n";
+  std::string out = fmt::format(
+      "---\n{}library_name: transformers\ntags:\n- checkpoint-averaging\n- quench\n---\n\n",
+      base_models(members));
   out += fmt::format("# {}\n\nAn average of {} checkpoints: `{}`. {}",
                      printable(folder.filename().string()), members.size(),
                      printable(averaging.label), printable(plugin.summary, 400));
@@ -163,16 +182,23 @@ void check_hashes(const std::vector<KeptMember>& members, const std::vector<std:
 
 }  // namespace
 
-AverageMember average_member(const KeptMember& member) {
-  return {member.name, member.step, member.tokens, member.folder.source};
+std::vector<AverageMember> average_members(Catalog& catalog,
+                                           const std::vector<KeptMember>& members) {
+  std::vector<AverageMember> out;
+  for (const KeptMember& member : members) {
+    out.push_back({member.name, member.step, member.tokens, member.folder.source});
+  }
+  const CheckpointFolder& last = members.back().folder;
+  spell_alike(catalog, last.config_json, (last.path / "config.json").string(),
+              members.back().family, out);
+  return out;
 }
 
 KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
                          const std::vector<KeptMember>& members, const fs::path& folder,
                          const KeepOptions& options) {
   SealedFolder target(folder, options.replaces);
-  std::vector<AverageMember> sources;
-  std::transform(members.begin(), members.end(), std::back_inserter(sources), average_member);
+  const std::vector<AverageMember> sources = average_members(catalog, members);
   const AverageSource average(catalog, averaging, sources,
                               {options.dtype, options.weights, options.threads});
   warn_where_configs_differ(members);
@@ -189,9 +215,13 @@ KeptAverage keep_average(Catalog& catalog, const AveragingCell& averaging,
   const std::vector<std::string> hashes = run_average_pass(average, pass);
   writer.finish();
 
+  const std::atomic<bool>& cancel = HostServices::instance().cancel_flag();
   KeptAverage kept{"", std::vector<std::string>(members.size()), writer.total_bytes()};
   for (size_t i = 0; i < hashes.size(); ++i) {
-    kept.member_hashes[average.order()[i]] = hashes[i];
+    const size_t member = average.order()[i];
+    const auto& stored = members[member].folder.source;  // other names have another hash
+    kept.member_hashes[member] =
+        sources[member].source == stored ? hashes[i] : content_hash(*stored, &cancel);
   }
   check_hashes(members, kept.member_hashes, options.member_hashes);
   kept.identity =

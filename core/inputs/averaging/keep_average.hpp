@@ -22,10 +22,12 @@ struct KeptMember {
   std::string name;      // revision or path, for messages and for the plugin
   std::optional<int64_t> step = {};
   std::optional<int64_t> tokens = {};
+  std::string family = {};  // that the user named; "": by its config
 };
 
-// The member in the form that AverageSource takes.
-AverageMember average_member(const KeptMember& member);
+// The members in the form that AverageSource takes, their tensors under one spelling (spell_alike).
+std::vector<AverageMember> average_members(Catalog& catalog,
+                                           const std::vector<KeptMember>& members);
 
 struct KeepOptions {
   quench_dtype dtype = kFloat32;

@@ -1,9 +1,12 @@
 #include "core/inputs/corpora/tokenizer.hpp"
 
+#include <nlohmann/json.hpp>
+#include <tuple>
 #include <utility>
 
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
+#include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/plugin/catalog/code_identity.hpp"
@@ -16,6 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kMostFileBytes = uint64_t{1} << 30;
+constexpr uint64_t kMostConfigBytes = uint64_t{64} << 20;
 
 EncodedBatch bytes_of(const TextBatch& batch) {
   EncodedBatch out;
@@ -27,6 +31,17 @@ EncodedBatch bytes_of(const TextBatch& batch) {
   return out;
 }
 
+// The text of a token as tokenizer_config.json has it: itself, or an object with `content`.
+std::string text_of(const nlohmann::json& config, const char* token) {
+  const auto found = config.find(token);
+  if (found == config.end()) {
+    return "";
+  }
+  const nlohmann::json& text =
+      found->is_object() && found->contains("content") ? found->at("content") : *found;
+  return text.is_string() ? text.get<std::string>() : "";
+}
+
 }  // namespace
 
 std::string TokenizerIdentity::key() const {
@@ -36,7 +51,10 @@ std::string TokenizerIdentity::key() const {
 }
 
 Tokenizer Tokenizer::open(Catalog& catalog, const fs::path& file) {
-  return open(catalog, {file.filename().string(), read_file(file, kMostFileBytes)}, file.string());
+  Tokenizer out =
+      open(catalog, {file.filename().string(), read_file(file, kMostFileBytes)}, file.string());
+  out.compare_with(file.parent_path() / "tokenizer_config.json");
+  return out;
 }
 
 Tokenizer Tokenizer::open(Catalog& catalog, const CarriedFile& file, const std::string& where) {
@@ -46,7 +64,46 @@ Tokenizer Tokenizer::open(Catalog& catalog, const CarriedFile& file, const std::
                    {sha256_hex(file.bytes), &plugin});
 }
 
+// Loaders let these flags, where they are set, outweigh the tokenizer's own file, or do not, by
+// version and class.
+void Tokenizer::compare_with(const fs::path& config) {
+  std::error_code missing;
+  if (!fs::is_regular_file(config, missing)) {
+    return;
+  }
+  const nlohmann::json root = parse_json(read_file(config, kMostConfigBytes), config.string());
+  if (!root.is_object()) {
+    return;
+  }
+  for (const auto& [flag, token, behind] :
+       {std::tuple{"add_bos_token", "bos_token", false}, {"add_eos_token", "eos_token", true}}) {
+    const auto set = root.find(flag);
+    if (set == root.end() || !set->is_boolean() || !doubt_.empty()) {
+      continue;
+    }
+    const std::vector<int32_t> around = encode("", true);
+    const std::optional<int32_t> id = single_id(text_of(root, token));
+    const bool there = !around.empty() && (!id || (behind ? around.back() : around.front()) == *id);
+    if (set->get<bool>() && !there) {
+      doubt_ = fmt::format("{}: {} is true, and the tokenizer's file puts no such token {} a text",
+                           config.string(), flag, behind ? "behind" : "before");
+    } else if (!set->get<bool>() && there && id) {
+      doubt_ = fmt::format("{}: {} is false, and the tokenizer's file puts '{}' {} a text",
+                           config.string(), flag, printable(text_of(root, token), 40),
+                           behind ? "behind" : "before");
+    }
+  }
+}
+
+std::optional<int32_t> Tokenizer::single_id(const std::string& token) {
+  const std::vector<int32_t> ids = token.empty() ? std::vector<int32_t>() : encode(token, false);
+  return ids.size() == 1 ? std::optional(ids.front()) : std::nullopt;
+}
+
 EncodedBatch Tokenizer::encode(const TextBatch& batch, bool add_special) {
+  if (add_special && !doubt_.empty()) {
+    fail(QUENCH_UNSUPPORTED, "{}: make the two agree", doubt_);
+  }
   return handle_ ? handle_->encode(batch, add_special) : bytes_of(batch);
 }
 
@@ -59,6 +116,36 @@ std::vector<int32_t> Tokenizer::encode(std::string_view text, bool add_special) 
 uint64_t Tokenizer::vocabulary_size() const {
   constexpr uint64_t kBytes = 256;
   return handle_ ? handle_->vocabulary_size() : kBytes;
+}
+
+WrittenTokenizer read_tokenizer_name(const Catalog& catalog, const std::string& written,
+                                     const fs::path& folder) {
+  const size_t colon = written.find(':');
+  std::error_code error;
+  if (colon == std::string::npos || colon + 1 == written.size() || written.starts_with("hf:") ||
+      written.find('/') < colon || fs::exists(folder / written, error)) {
+    return {written};
+  }
+  return {written.substr(colon + 1),
+          &catalog.require(QUENCH_KIND_TOKENIZER, written.substr(0, colon))};
+}
+
+std::string take_tokenizer(Catalog& catalog, const WrittenTokenizer& written,
+                           const fs::path& folder) {
+  if (written.path == "bytes") {
+    return written.path;
+  }
+  const std::string file =
+      tokenizer_file(catalog, folder / written.path).lexically_normal().string();
+  const auto [named, added] = catalog.tokenizers().emplace(file, written.plugin);
+  if (!added && named->second != written.plugin) {
+    const auto shown = [](const PluginDescription* plugin) {
+      return plugin == nullptr ? "none" : plugin->id;
+    };
+    fail(QUENCH_INVALID_ARGUMENT, "tokenizer {}: got the plugins {} and {}, wanted one for a file",
+         printable(file, 4096), shown(named->second), shown(written.plugin));
+  }
+  return file;
 }
 
 fs::path tokenizer_file(Catalog& catalog, const fs::path& path) {

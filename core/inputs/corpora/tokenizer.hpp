@@ -38,7 +38,8 @@ class Tokenizer {
 
   // The ids of every document. Always finds special tokens in the text; `add_special` adds those
   // that the file puts around a text. Throws Error naming the first document that cannot be
-  // encoded, counted from 0, and the offset of the byte.
+  // encoded, counted from 0, and the offset of the byte; with `add_special` UNSUPPORTED where
+  // tokenizer_config.json beside the file says of begin and end what the file does not do.
   EncodedBatch encode(const TextBatch& batch, bool add_special);
   // The ids of one text; messages name no document.
   std::vector<int32_t> encode(std::string_view text, bool add_special);
@@ -50,9 +51,26 @@ class Tokenizer {
   Tokenizer(std::optional<TokenizerHandle> handle, TokenizerIdentity identity)
       : handle_(std::move(handle)), identity_(std::move(identity)) {}
 
+  void compare_with(const std::filesystem::path& config);
+  std::optional<int32_t> single_id(const std::string& token);
+
   std::optional<TokenizerHandle> handle_;  // empty: bytes
   TokenizerIdentity identity_;
+  std::string doubt_;  // why no special tokens can be added; empty: they can
 };
+
+// What a user writes for a tokenizer: a path, "bytes", hf://..., or ID:PATH, which names the plugin
+// that reads it.
+struct WrittenTokenizer {
+  std::string path;
+  const PluginDescription* plugin = nullptr;  // nullptr: the one with the best score
+};
+// `folder`: what paths are relative to. Throws Error(NOT_FOUND) for an id that no tokenizer has.
+WrittenTokenizer read_tokenizer_name(const Catalog& catalog, const std::string& written,
+                                     const std::filesystem::path& folder = {});
+// The file of it, which from now on that plugin reads: see tokenizer_file, and "bytes" as it is.
+std::string take_tokenizer(Catalog& catalog, const WrittenTokenizer& written,
+                           const std::filesystem::path& folder = {});
 
 // The tokenizer file for a path: in a folder, the file that find_tokenizer_file() finds, else
 // Error(NOT_FOUND); any other path is the file itself.

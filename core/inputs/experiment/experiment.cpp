@@ -91,7 +91,7 @@ quench_device parse_device(const std::string& text) {
       return {QUENCH_DEVICE_CUDA, *index};
     }
   }
-  fail(QUENCH_INVALID_ARGUMENT, "device = \"{}\", wanted cpu or cuda:N", printable(text));
+  fail(QUENCH_INVALID_ARGUMENT, "device = \"{}\", wanted cpu, cuda or cuda:N", printable(text));
 }
 
 std::string device_text(quench_device device) {

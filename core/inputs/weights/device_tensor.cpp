@@ -161,6 +161,17 @@ quench_tensor DeviceTensor::view() const {
           strides_.data(), 0};
 }
 
+HostTensor on_host(ModelHandle& model, const quench_tensor& from) {
+  HostTensor out(from.dtype, {from.shape, from.shape + from.dimensions});
+  if (from.device.type != QUENCH_DEVICE_CPU) {
+    model.copy(from, out.view());
+  } else {
+    std::memcpy(out.bytes().data(), static_cast<const std::byte*>(from.data) + from.byte_offset,
+                out.bytes().size());
+  }
+  return out;
+}
+
 DeviceTensor rows_at(ModelHandle& model, const quench_tensor& from,
                      std::span<const uint64_t> places, uint64_t each) {
   const int64_t width = from.shape[1];

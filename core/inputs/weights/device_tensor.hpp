@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "core/checkpoint/host_tensor.hpp"
 #include "core/plugin/handles/model_handle.hpp"
 #include "quench/abi/extension/device_memory.h"
 #include "quench/abi/tensor.h"
@@ -83,6 +84,9 @@ class DeviceTensor {
   std::vector<int64_t> shape_;
   std::vector<int64_t> strides_;
 };
+
+// A copy in host memory of a contiguous tensor of the model's.
+HostTensor on_host(ModelHandle& model, const quench_tensor& from);
 
 // The rows places[0]*each .. +each-1, places[1]*each .., ... of `from` [N, width]; copies adjacent
 // rows together.

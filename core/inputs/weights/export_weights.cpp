@@ -1,13 +1,12 @@
 #include "core/inputs/weights/export_weights.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <numeric>
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/json/parse_json.hpp"
+#include "core/checkpoint/content_hash.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/sharded_writer.hpp"
 #include "core/checkpoint/side_files.hpp"
@@ -22,10 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kWeight = ".weight";
-
-std::string module_of(const std::string& weight) {
-  return weight.ends_with(kWeight) ? weight.substr(0, weight.size() - kWeight.size()) : weight;
-}
 
 // The files' tensors, with those of stored linears in place of their float weights.
 class StoredSource final : public TensorSource {
@@ -69,14 +64,6 @@ class StoredSource final : public TensorSource {
   std::shared_ptr<const TensorSource> base_;
   std::vector<Origin> origins_;
 };
-
-std::vector<uint64_t> order_of_names(const TensorSource& source) {
-  std::vector<uint64_t> order(source.count());
-  std::iota(order.begin(), order.end(), uint64_t{0});
-  std::sort(order.begin(), order.end(),
-            [&](uint64_t a, uint64_t b) { return source.info(a).name < source.info(b).name; });
-  return order;
-}
 
 // The output head under each of its names, unless it is quantized: readers that replace every
 // linear must leave it alone.
@@ -160,6 +147,10 @@ void require_read_back(Catalog& catalog, const fs::path& folder, const FormatWri
 
 }  // namespace
 
+std::string module_of(const std::string& weight) {
+  return weight.ends_with(kWeight) ? weight.substr(0, weight.size() - kWeight.size()) : weight;
+}
+
 std::string export_fault(const FormatHandle& format, const nlohmann::json& parameters) {
   if (!format.writes()) {
     return fmt::format("format {} is only read", format.id());
@@ -210,7 +201,7 @@ ExportedFolder export_weights(Catalog& catalog, const CheckpointFolder& from, Mo
   out.scheme["format"] = stored.id();
   const nlohmann::json config = config_with(from, rest.config);
   const StoredSource source(from.source, stored);
-  const std::vector<uint64_t> order = order_of_names(source);
+  const std::vector<uint64_t> order = name_order(source);
   ShardedWriter writer(target.temporary(), source, order, target.files());
   check_space(target.temporary(), writer.total_bytes());
   writer.write_all();

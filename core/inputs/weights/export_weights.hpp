@@ -13,6 +13,9 @@
 
 namespace quench {
 
+// "x.weight" -> "x": files name tensors, and the parts of a linear are named beside its bias.
+std::string module_of(const std::string& weight);
+
 // Why a quantizer with these parameters has no results that `format` holds, or "". Read are the
 // parameters `bits`, `group_size`, `sym`, `desc_act` and `static_groups`, where the quantizer has
 // some of these names: what they say is known before any work; what comes out is checked again.

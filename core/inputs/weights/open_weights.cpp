@@ -1,6 +1,7 @@
 #include "core/inputs/weights/open_weights.hpp"
 
 #include "core/error.hpp"
+#include "core/inputs/averaging/spelling.hpp"
 #include "core/plugin/handles/averaging_handle.hpp"
 #include "core/plugin/services/host_services.hpp"
 
@@ -53,6 +54,8 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
   for (size_t i = 0; i < members.size(); ++i) {
     members[i].source = open_files(experiment.checkpoints[weights.members[i]]).source;
   }
+  spell_alike(catalog, folder.config_json, (folder.path / "config.json").string(), cell.family,
+              members);
   Average average =
       average_of(catalog, experiment.averagings[*weights.averaging], std::move(members),
                  [&](const std::shared_ptr<const TensorSource>& source) {

@@ -4,13 +4,16 @@
 
 #include <boost/dll/runtime_symbol_info.hpp>
 #include <boost/dll/shared_library.hpp>
+#include <cerrno>
 #include <cstdlib>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
+#include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 #include "core/plugin/calls/floating_state.hpp"
 #include "core/plugin/library/provided_torch.hpp"
@@ -23,6 +26,9 @@ namespace fs = std::filesystem;
 namespace dll = boost::dll;
 
 namespace {
+
+// What dlerror says, or nothing at all, when there was no memory for a message.
+constexpr std::string_view kLinkerHasNoMemory = "out of memory";
 
 using Entry = const quench_module*();
 
@@ -52,7 +58,10 @@ LoadedObject load_object(const fs::path& path) {
                                                 dll::load_mode::search_system_folders);
   if (error) {  // it says only that something failed
     const char* said = dlerror();
-    return {nullptr, printable(said != nullptr ? said : error.message(), 400)};
+    if (said == nullptr || std::string_view(said) == kLinkerHasNoMemory) {
+      return {nullptr, std::generic_category().message(ENOMEM)};
+    }
+    return {nullptr, printable(said, 400)};
   }
   kFloatingStateAtStart.set();  // a library that was linked with -ffast-math changes it
   return {object.release(), ""};
@@ -77,7 +86,8 @@ const quench_module* open_library(const fs::path& path) {
   for (const fs::path& file : files) {
     loaded = load_object(file);
     if (loaded.object == nullptr) {
-      fail(QUENCH_FAILED_PRECONDITION, "cannot be loaded: {}", loaded.fault);
+      fail(says_passing_fault(loaded.fault) ? QUENCH_UNAVAILABLE : QUENCH_FAILED_PRECONDITION,
+           "cannot be loaded: {}", loaded.fault);
     }
   }
   const quench_module* module = entry_of(*loaded.object, path)();

@@ -151,7 +151,7 @@ std::pair<int, int> copies(const std::string& said) {
 
 }  // namespace
 
-TEST_CASE("apart: values of a model in memory of its own are those of one in host memory",
+TEST_CASE("worker: values of a model in memory of its own are those of one in host memory",
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
   const Workplace here;

@@ -83,6 +83,10 @@ TEST_CASE("boundary: an exception that leaves a C function is told with its word
             "SIGABRT after an exception that nobody caught: thrown over the border");
 }
 
+TEST_CASE("boundary: memory that ends where no error can be returned is no crash", "[boundary]") {
+  check_end("starve_at_border", 1, "a want of memory where no error can be returned");
+}
+
 TEST_CASE("boundary: a crash on a pool thread is told with the call that it works for",
           "[boundary]") {
   check_end("crash_in_task", 128 + SIGABRT, "SIGABRT");

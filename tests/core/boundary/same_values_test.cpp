@@ -119,7 +119,7 @@ std::map<std::string, json> measure(const Workplace& here, bool apart) {
 
 }  // namespace
 
-TEST_CASE("apart: every kind of plugin gives the same values in a process of its own",
+TEST_CASE("worker: every kind of plugin gives the same values in a process of its own",
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
   const Workplace here;
@@ -137,7 +137,7 @@ TEST_CASE("apart: every kind of plugin gives the same values in a process of its
   }
 }
 
-TEST_CASE("apart: an optimizer in a process of its own evaluates the batch with the same bits",
+TEST_CASE("worker: an optimizer in a process of its own evaluates the batch with the same bits",
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
   const auto measured = [](bool apart) {

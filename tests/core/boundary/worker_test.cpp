@@ -83,7 +83,7 @@ quench::ChildProcess start_described(const MisbehavingRun& run) {
 
 }  // namespace
 
-TEST_CASE("apart: a quantizer gives the same values in a process of its own", "[boundary]") {
+TEST_CASE("worker: a quantizer gives the same values in a process of its own", "[boundary]") {
   const MisbehavingRun run("nothing", "", kApart);
   const Outcome got = run.run({"--json"});
   INFO(got.err);
@@ -93,7 +93,7 @@ TEST_CASE("apart: a quantizer gives the same values in a process of its own", "[
   CHECK(MisbehavingRun::cell(records, "misbehaving").is_number());
 }
 
-TEST_CASE("apart: the run's folder says what a process was confined to and what it mapped",
+TEST_CASE("worker: the run's folder says what a process was confined to and what it mapped",
           "[boundary]") {
   const MisbehavingRun run("nothing", "", kApart);
   REQUIRE(run.run().code == 0);
@@ -109,6 +109,7 @@ TEST_CASE("apart: the run's folder says what a process was confined to and what 
   REQUIRE(process != found.end());
   CHECK(process->at("module").get<std::string>().ends_with("misbehaving.so"));
   CHECK(process->at("sandbox") == quench::sandbox_abilities().text);
+  CHECK(process->at("peak_memory_bytes").get<uint64_t>() > uint64_t{1} << 20);
   const json libraries = process->at("libraries");
   CHECK(std::any_of(libraries.begin(), libraries.end(), [](const json& library) {
     return library.at("soname") == "libc.so.6" &&
@@ -116,7 +117,7 @@ TEST_CASE("apart: the run's folder says what a process was confined to and what 
   }));
 }
 
-TEST_CASE("apart: no secret among its user's variables reaches a plugin", "[boundary]") {
+TEST_CASE("worker: no secret among its user's variables reaches a plugin", "[boundary]") {
   const MisbehavingRun run("tell_variables", "", kApart);
   quench::Command command = run.here.command(run.arguments({"--json"}));
   for (const char* variable :
@@ -133,14 +134,14 @@ TEST_CASE("apart: no secret among its user's variables reaches a plugin", "[boun
                       "QUENCH_OF_MY_PLUGIN is set"));
 }
 
-TEST_CASE("apart: a plugin that ends its process fails its cell alone", "[boundary]") {
+TEST_CASE("worker: a plugin that ends its process fails its cell alone", "[boundary]") {
   check_apart("exit", "its process, in quantize, exited with code 0");
   check_apart("_exit", "its process, in quantize, exited with code 0");
   check_apart("quick_exit", "its process, in quantize, exited with code 0");
   check_apart("exit_on_thread", "its process, in quantize, exited with code 0");
 }
 
-TEST_CASE("apart: a plugin that crashes fails its cell alone", "[boundary]") {
+TEST_CASE("worker: a plugin that crashes fails its cell alone", "[boundary]") {
   check_apart("abort", "its process, in quantize, was ended by signal 6");
   check_apart("write_to_null", "its process, in quantize, was ended by signal 11");
   check_apart("execute_nonsense", "its process, in quantize, was ended by signal 4");
@@ -149,7 +150,7 @@ TEST_CASE("apart: a plugin that crashes fails its cell alone", "[boundary]") {
   check_apart("throw_over_border", "what():  thrown over the border");
 }
 
-TEST_CASE("apart: a plugin that leaves its process changed fails its cell alone", "[boundary]") {
+TEST_CASE("worker: a plugin that leaves its process changed fails its cell alone", "[boundary]") {
   check_apart("round_up", "quantize: the rounding mode is now upward, wanted to nearest");
   check_apart("round_up_in_task", "quantize: the rounding mode is now upward, wanted to nearest");
   check_apart("change_folder", "quantize: the current folder is now /");
@@ -157,7 +158,7 @@ TEST_CASE("apart: a plugin that leaves its process changed fails its cell alone"
   check_apart("take_signal", "quantize: the handler of SIGINT is now another one");
 }
 
-TEST_CASE("apart: what a plugin prints stays with its process", "[boundary]") {
+TEST_CASE("worker: what a plugin prints stays with its process", "[boundary]") {
   const MisbehavingRun run("print", "", kApart);
   const Outcome got = run.run({"--json"});
   INFO(got.err);
@@ -165,8 +166,9 @@ TEST_CASE("apart: what a plugin prints stays with its process", "[boundary]") {
   CHECK(quench::test::data_of(got.out).at("records").size() >= 3);
 }
 
-TEST_CASE("apart: what a plugin prints is in the log, and the last lines in a failed cell's record",
-          "[boundary]") {
+TEST_CASE(
+    "worker: what a plugin prints is in the log, and the last lines in a failed cell's record",
+    "[boundary]") {
   const MisbehavingRun run("throw_over_border", "", kApart);
   const Outcome got = run.run();
   INFO(got.err);
@@ -197,7 +199,7 @@ TEST_CASE("apart: what a plugin prints is in the log, and the last lines in a fa
   CHECK_THAT(run.run({"--retry", "failed", "-v"}).err, Contains("printed: "));
 }
 
-TEST_CASE("apart: a failed cell is computed again on request, by a fresh process", "[boundary]") {
+TEST_CASE("worker: a failed cell is computed again on request, by a fresh process", "[boundary]") {
   const MisbehavingRun run("abort", "", kApart);
   CHECK(run.run().code == 1);
   CHECK(run.run().code == 1);  // failed, and not computed again
@@ -207,7 +209,7 @@ TEST_CASE("apart: a failed cell is computed again on request, by a fresh process
 }
 
 // The template family's and the quantizer's; one of them finds the other gone.
-TEST_CASE("apart: processes that are killed from outside interrupt their cell", "[boundary]") {
+TEST_CASE("worker: processes that are killed from outside interrupt their cell", "[boundary]") {
   const bool latest_first = GENERATE(false, true);
   CAPTURE(latest_first);
   const MisbehavingRun run("hang", "", kApart);
@@ -231,9 +233,10 @@ TEST_CASE("apart: processes that are killed from outside interrupt their cell", 
   INFO(got.err);
   CHECK(got.code == 1);
   CHECK_THAT(got.err, Contains("was not measured and is not recorded as failed"));
+  CHECK_THAT(got.out, Contains(" not measured; measure them with: ") && !Contains("failed"));
 }
 
-TEST_CASE("apart: all that a plugin sends is a sign of life", "[boundary]") {
+TEST_CASE("worker: all that a plugin sends is a sign of life", "[boundary]") {
   for (const char* deed : {"ask_for_long", "log_for_long", "report_for_long", "count_for_long",
                            "log_on_thread", "ask_in_task"}) {
     CAPTURE(deed);
@@ -244,7 +247,7 @@ TEST_CASE("apart: all that a plugin sends is a sign of life", "[boundary]") {
   }
 }
 
-TEST_CASE("apart: a plugin that gives no sign of life is ended", "[boundary]") {
+TEST_CASE("worker: a plugin that gives no sign of life is ended", "[boundary]") {
   check_apart("hang", "its process, in quantize, gave no sign for 1 s and was ended",
               {"--worker-silence", "1"});
   check_apart("log_for_ever",
@@ -252,13 +255,13 @@ TEST_CASE("apart: a plugin that gives no sign of life is ended", "[boundary]") {
               {"--worker-silence", "0.5"});
 }
 
-TEST_CASE("apart: one call may take as long as the user says", "[boundary]") {
+TEST_CASE("worker: one call may take as long as the user says", "[boundary]") {
   check_apart("ask_for_ever",
               "its process, in quantize, took more than the 1.5 s that one call may and was ended",
               {"--worker-time", "1.5"});
 }
 
-TEST_CASE("apart: what a plugin gives without end fails its cell, and the host stays small",
+TEST_CASE("worker: what a plugin gives without end fails its cell, and the host stays small",
           "[boundary]") {
   const std::string texts =
       "text0: got 15728640 bytes beside 279 before, wanted at most 1048576 for all numbers and "
@@ -268,7 +271,7 @@ TEST_CASE("apart: what a plugin gives without end fails its cell, and the host s
   check_apart("make_tensors", "a: got 536870912 bytes beside 0 before, wanted at most 67");
 }
 
-TEST_CASE("apart: SIGTERM is heard while a plugin calls without end", "[boundary]") {
+TEST_CASE("worker: SIGTERM is heard while a plugin calls without end", "[boundary]") {
   const MisbehavingRun run("write_texts_for_ever", "", kApart);
   quench::ChildProcess process = start_described(run);
   for (int i = 0; i < 600 && children_with("__worker", process.id()).empty(); ++i) {
@@ -283,7 +286,7 @@ TEST_CASE("apart: SIGTERM is heard while a plugin calls without end", "[boundary
   CHECK(run.here.wait(process).code == 75);
 }
 
-TEST_CASE("apart: Ctrl-C ends a plugin that hangs", "[boundary]") {
+TEST_CASE("worker: Ctrl-C ends a plugin that hangs", "[boundary]") {
   const MisbehavingRun run("hang", "", kApart);
   quench::ChildProcess process = start_described(run);
   for (int i = 0; i < 600 && children_with("__worker", process.id()).empty(); ++i) {

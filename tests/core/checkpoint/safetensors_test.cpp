@@ -28,6 +28,29 @@ std::string one(const std::string& dtype, const std::string& shape, const std::s
 
 }  // namespace
 
+TEST_CASE("SafetensorsSource: names lose what wrappers of torch put into them",
+          "[core][checkpoint]") {
+  const TemporaryDir folder;
+  const auto names = [&](const std::string& first, const std::string& second) {
+    const SafetensorsSource source(
+        folder.write("a.safetensors", safetensors("{" + entry(first, "U8", "[1]", "[0,1]") + "," +
+                                                      entry(second, "U8", "[1]", "[1,2]") + "}",
+                                                  "AB")));
+    char value = 0;
+    source.read(1, 0, 1, &value);
+    CHECK(value == 'B');
+    return std::vector<std::string>{source.info(0).name, source.info(1).name};
+  };
+  using Names = std::vector<std::string>;
+  CHECK(names("_orig_mod.a.w", "_orig_mod.b") == Names{"a.w", "b"});
+  CHECK(names("module._orig_mod.module.a", "_orig_mod.module.module.b") == Names{"a", "b"});
+  CHECK(names("l.0._orig_mod.a", "b_orig_mod.c") == Names{"l.0.a", "b_orig_mod.c"});
+  CHECK(names("module.a", "b") == Names{"module.a", "b"});
+  CHECK(names("module.", "module.b") == Names{"module.", "module.b"});
+  CHECK_THAT(message_of([&] { names("_orig_mod.a", "a"); }),
+             Catch::Contains("tensor 'a': name given twice"));
+}
+
 TEST_CASE("SafetensorsSource: reads any slice of any type in file order", "[core][checkpoint]") {
   const TemporaryDir folder;
   const std::vector<float> floats{1, 2, 3, 4, 5, 6};

@@ -34,6 +34,24 @@ TEST_CASE("ShardedSource: reads tensors from all shards", "[core][checkpoint]") 
   CHECK(out[0] == 'D');
 }
 
+TEST_CASE("ShardedSource: index and shards lose what wrappers of torch put into names",
+          "[core][checkpoint]") {
+  const TemporaryDir folder;
+  folder.write("1.safetensors", shard("module._orig_mod.a", "AB"));
+  folder.write("2.safetensors", shard("module._orig_mod.l._orig_mod.b", "CD"));
+  const ShardedSource source(folder.write(
+      "m.index.json", R"({"weight_map":{"module._orig_mod.l._orig_mod.b":"2.safetensors",
+                                                     "module._orig_mod.a":"1.safetensors"}})"));
+  CHECK(source.find("a"));
+  char out[2];
+  source.read(source.index_of("l.b"), 0, 2, out);
+  CHECK(out[0] == 'C');
+  const auto twice = folder.write(
+      "n.index.json", R"({"weight_map":{"_orig_mod.a":"1.safetensors","a":"1.safetensors"}})");
+  CHECK_THAT(message_of([&] { ShardedSource{twice}; }),
+             Catch::Contains("n.index.json: two tensors are called 'a' without"));
+}
+
 TEST_CASE("ShardedSource: a bad index is refused before any read", "[core][checkpoint][bad]") {
   struct Case {
     std::string index;

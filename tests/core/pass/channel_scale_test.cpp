@@ -1,4 +1,4 @@
-// Scales that nothing absorbs, where activations lie in the model's own memory.
+// Scales that nothing absorbs.
 #include "core/pass/channel_scale.hpp"
 
 #include <catch2/catch.hpp>
@@ -11,7 +11,7 @@
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 
-using quench::DeviceTensor;
+using quench::DividedRows;
 using quench::HostTensor;
 using quench::ModelHandle;
 
@@ -51,22 +51,19 @@ void check_divided(ModelHandle& model, quench_dtype dtype) {
   for (size_t i = 0; i < rows.elements(); ++i) {
     wanted.push_back(static_cast<T>(static_cast<double>(rows.as<T>()[i]) / kScale[i % 4]));
   }
-  const HostTensor on_host = quench::divided(rows.view(), kScale);
-  CHECK(quench::test::differences(on_host.as<T>(), wanted) == "");
-  const DeviceTensor through_host = quench::divided_through_host(model, rows.view(), kScale);
-  CHECK(quench::test::differences(read<T>(model, through_host.view()), wanted) == "");
+  const DividedRows divided(model, rows.view(), kScale);
+  CHECK(quench::test::differences(read<T>(model, divided.view()), wanted) == "");
   CHECK(quench::test::differences(rows.as<T>(), rows_of<T>(dtype).template as<T>()) == "");
 }
 
 }  // namespace
 
-TEST_CASE("channel scale: rows in a model's own memory are divided as in the host's",
-          "[core][run]") {
+TEST_CASE("channel scale: the columns of a copy of the rows are divided", "[core][run]") {
   quench::OpenCheckpoint checkpoint = small_model();
   check_divided<float>(checkpoint.model, quench::kFloat32);
   check_divided<double>(checkpoint.model, quench::kFloat64);
   const HostTensor narrow(quench::kFloat16, {5, 4});
-  CHECK_THROWS_WITH(quench::divided_through_host(checkpoint.model, narrow.view(), kScale),
+  CHECK_THROWS_WITH(DividedRows(checkpoint.model, narrow.view(), kScale),
                     "a channel scale that cannot be folded wants a float32 or float64 model");
 }
 
@@ -90,7 +87,7 @@ TEST_CASE("channel scale: an op gets its inputs divided and is released once", "
   const quench_tensor x = rows.view();
   quench_error error{sizeof error, 0, {}};
   REQUIRE(divided.apply(divided.context, &x, &x, nullptr, &error) == QUENCH_OK);
-  CHECK(quench::test::differences(seen.x, quench::divided(x, kScale).as<float>()) == "");
+  CHECK(seen.x == read<float>(checkpoint.model, DividedRows(checkpoint.model, x, kScale).view()));
   const HostTensor narrow(quench::kFloat16, {5, 4});
   const quench_tensor refused = narrow.view();
   CHECK(divided.apply(divided.context, &refused, &x, nullptr, &error) == QUENCH_UNSUPPORTED);

@@ -6,8 +6,11 @@
 #include <cstring>
 
 #include "core/checkpoint/dtype.hpp"
+#include "core/inputs/weights/device_tensor.hpp"
 #include "core/pass/activation_stream.hpp"
+#include "core/pass/channel_scale.hpp"
 #include "core/pass/pass_replay.hpp"
+#include "core/pass/process_memory.hpp"
 #include "core/pass/quantize_model.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "core/plugin/services/host_services.hpp"
@@ -95,6 +98,27 @@ TEST_CASE("pass: a quantizer that takes them gets weights on the device", "[core
   constexpr size_t kLinears = 2 * (48 * 16 + 16 * 16 + 2 * 40 * 16) * sizeof(float);
   CHECK(pass_on_device(5 * kLinears) == kLinears);  // the float weights wait there
   CHECK(pass_on_device(4 * kLinears) == 0);         // or in host memory
+}
+
+TEST_CASE("pass: rows with divided columns are on the device alone", "[core][run]") {
+  pretended_free_bytes(size_t{1} << 30);
+  ModelHandle model = drawn(true);
+  constexpr int64_t kRows = int64_t{1} << 21;
+  constexpr uint64_t kBytes = kRows * 4 * sizeof(float);
+  DeviceTensor rows(model, kFloat32, {kRows, 4});
+  {
+    HostTensor values(kFloat32, {kRows, 4});
+    std::ranges::fill(values.as<float>(), 6.0F);
+    model.copy(values.view(), rows.view());
+  }
+  const uint64_t before = resident_memory_bytes();
+  const DividedRows divided(model, rows.view(), std::vector<double>{1, 2, 3, 4});
+  CHECK(divided.view().device.type == QUENCH_DEVICE_CUDA);
+  CHECK(resident_memory_bytes() < before + kBytes / 2 * 3);  // the device's is this process's
+  HostTensor got(kFloat32, {kRows, 4});
+  model.copy(divided.view(), got.view());
+  CHECK(std::vector<float>(got.as<float>().end() - 4, got.as<float>().end()) ==
+        std::vector<float>{6, 3, 2, 1.5});
 }
 
 TEST_CASE("pass: an op that is made of a weight on the device replaces the linear", "[core][run]") {

@@ -113,6 +113,13 @@ TEST_CASE("block replay: the service answers while a pass offers it, and not bef
     CHECK(service().place(host, &place, &error) == QUENCH_OK);
     quench_replay_place unsized{};
     CHECK(service().place(host, &unsized, &error) == QUENCH_INVALID_ARGUMENT);
+    const quench_block_info elsewhere{};
+    quench_replay_place shorter{};
+    shorter.struct_size = offsetof(quench_replay_place, info);
+    shorter.info = &elsewhere;  // memory of somebody else
+    CHECK(service().place(host, &shorter, &error) == QUENCH_OK);
+    CHECK(shorter.stage == 1);
+    CHECK(shorter.info == &elsewhere);
     const quench_replay_args args{sizeof args, 0, 0, 2, 0, nullptr, nullptr};
     const quench_tensor* tensors = nullptr;
     uint32_t count = 0;

@@ -5,7 +5,9 @@
 #include <fstream>
 #include <thread>
 
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/heartbeat.hpp"
+#include "core/store/sealed_line.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace fs = std::filesystem;
@@ -49,10 +51,19 @@ TEST_CASE("claims: of two attempts one has the work until it lets go", "[store]"
   CHECK(claim->earlier().front().attempt == "0001-aaaaaaaa");
 }
 
-TEST_CASE("claims: one whose names are paths belongs to no attempt", "[store]") {
+TEST_CASE("claims: one whose names are paths is not made, and belongs to no attempt", "[store]") {
   const TemporaryDir run;
-  Claims first = claims_of(run.path(), "../../0001-aaaaaaaa");
+  Claims wrong = claims_of(run.path(), "../../0001-aaaaaaaa");
+  CHECK_THROWS_WITH(wrong.take("step1"), Catch::Contains("wanted the names of a file"));
+  Claims first = claims_of(run.path(), "0001-aaaaaaaa");
   first.take("step1").reset();
+  for (const auto& entry : fs::recursive_directory_iterator(run.path())) {
+    if (entry.path().extension() == ".claim") {
+      auto body = nlohmann::json::parse(quench::test::read_file(entry.path())).at("claim");
+      body["attempt"] = "../../0001-aaaaaaaa";
+      std::ofstream(entry.path()) << quench::seal("claim", quench::canonical_json(body)) << "\n";
+    }
+  }
   Claims second = claims_of(run.path(), "0002-bbbbbbbb");
   const auto claim = second.take("step1");
   REQUIRE(claim);

@@ -5,8 +5,12 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
 
+#include "core/base/json/canonical_json.hpp"
 #include "core/base/process/child_process.hpp"
+#include "core/store/sealed_line.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace fs = std::filesystem;
@@ -61,6 +65,36 @@ TEST_CASE("heartbeat: one that was not finished is stopped", "[store]") {
   const TemporaryDir folder;
   { Heartbeat heart(folder.path(), "0", "0001-00000000", 10); }
   CHECK(HeartbeatWatcher().liveness(only(folder.path())) == Pulse::kStopped);
+}
+
+TEST_CASE("heartbeat: one that no reader takes is not written", "[store]") {
+  const TemporaryDir folder;
+  CHECK_THROWS_WITH(Heartbeat(folder.path(), "../3", "0001-00000000", 10),
+                    Catch::Contains("../3 is no name of a file"));
+  CHECK(fs::is_empty(folder.path()));
+  Heartbeat heart(folder.path(), "3", "0001-00000000", 10);
+  heart.estimate_by([] { return std::numeric_limits<double>::infinity(); });
+  heart.cell("step600", 1, 0);
+  const HeartbeatState state = only(folder.path());
+  CHECK(state.done == 1);
+  CHECK_FALSE(state.eta_seconds);
+}
+
+TEST_CASE("heartbeat: one of no known state is no sign of life", "[store]") {
+  const TemporaryDir folder;
+  const fs::path file = folder / "status-0-0001-00000000.json";
+  { Heartbeat heart(folder.path(), "0", "0001-00000000", 10); }
+  auto body = nlohmann::json::parse(quench::test::read_file(file)).at("status");
+  const auto states_with = [&](const char* name, const nlohmann::json& value) {
+    nlohmann::json other = body;
+    other[name] = value;
+    std::ofstream(file) << quench::seal("status", quench::canonical_json(other)) << "\n";
+    return read_heartbeats(folder.path()).size();
+  };
+  CHECK(states_with("state", "stopped") == 1);
+  CHECK(states_with("state", "asleep") == 0);
+  CHECK(states_with("attempt", "../0001-00000000") == 0);
+  CHECK(states_with("done", "many") == 0);
 }
 
 TEST_CASE("heartbeat: beats without being told", "[store]") {

@@ -60,6 +60,22 @@ TEST_CASE("record file: each line holds the hash of its record and reads back eq
   }
 }
 
+TEST_CASE("record file: a record that no reader takes is not written", "[store]") {
+  const quench::test::TemporaryDir folder;
+  RecordFile file(folder.path(), "0");
+  file.append(record_of(1));
+  Record wrong = record_of(2);
+  SECTION("a member of another type") {
+    wrong.checkpoint = "model";
+  }
+  SECTION("an index behind its count") {
+    wrong.index = wrong.count;
+  }
+  CHECK_THROWS_WITH(file.append(wrong), Catch::EndsWith("; the record is not written"));
+  file.append(record_of(3));
+  CHECK(lines_of(file.path()).size() == 2);
+}
+
 TEST_CASE("record file: two attempts of one job write two files", "[store]") {
   const quench::test::TemporaryDir folder;
   RecordFile first(folder.path(), "7");

@@ -219,9 +219,8 @@ TEST_CASE("run folder: a sealed line whose objects are none, or have no names, i
     const TemporaryDir folder;
     Record record = sample_record(1, "q4");
     change(record);
-    quench::RecordFile file(folder.path(), "0");
-    file.append(record);
-    file.close();
+    folder.write("records-0-0001-aaaaaaaa.jsonl",
+                 quench::seal("record", quench::canonical_json(to_json(record))) + "\n");
     const quench::RunScan scan = quench::scan_run(folder.path());
     CHECK(scan.counted.empty());
     CHECK(scan.damaged.size() == 1);

@@ -137,6 +137,52 @@ TEST_CASE("sealed_folder: a seal that lists paths outside the folder is none", "
   CHECK(survey_folder(path, kThree).state == FolderState::kDamaged);
 }
 
+TEST_CASE("sealed_folder: a seal that is none is neither written nor believed", "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  publish(path, kThree, "three");
+  const json body = json::parse(read_file(path / kFolderSeal)).at("folder");
+  const auto damage_with = [&](const char* place, const json& value) {
+    json other = body;
+    other[json::json_pointer(place)] = value;
+    write_file_atomically(path / kFolderSeal, seal("folder", canonical_json(other)) + "\n");
+    CHECK(survey_folder(path, kThree).state == FolderState::kDamaged);
+    return message_of([&] { damage_of(path); }, root.path());
+  };
+  CHECK(damage_with("/made_from", kFour) ==
+        "out/quench.json: its key is not that of what it says it was made from");
+  CHECK(damage_with("/files/config.json/sha256", "ab") ==
+        "out/quench.json: lists config.json with the SHA-256 'ab', wanted 64 digits");
+  CHECK(damage_with("/files/config.json/bytes", "2") ==
+        "out/quench.json: not the seal of a folder");
+  SealedFolder folder(root / "other", /*replaces=*/true);
+  fill(folder, "three");
+  folder.files()["config.json"].sha256 = "ab";
+  CHECK_THAT(message_of([&] { folder.publish(kThree); }, root.path()),
+             Catch::Contains("lists config.json with the SHA-256 'ab'"));
+  CHECK_FALSE(fs::exists(root / "other"));
+}
+
+TEST_CASE("sealed_folder: of files that are read, those that the seal lists are held to it",
+          "[core][store]") {
+  const TemporaryDir root;
+  const fs::path path = root / "out";
+  publish(path, kThree, "three");
+  const std::vector<fs::path> weights = {path / "model.safetensors"};
+  CHECK(fault_of_sealed_files(path, weights) == "");
+  write_file_atomically(path / "config.json", "{ }");  // is not asked about
+  CHECK(fault_of_sealed_files(path, weights) == "");
+  const auto time = fs::last_write_time(weights[0]);
+  write_file_atomically(weights[0], "thRee");
+  fs::last_write_time(weights[0], time);
+  CHECK_THAT(fault_of_sealed_files(path, weights),
+             Catch::Contains("model.safetensors: its SHA-256 is "));
+  write_file_atomically(path / kFolderSeal, "mine");
+  CHECK(fault_of_sealed_files(path, weights) == "");  // nothing says what they were
+  fs::remove(path / kFolderSeal);
+  CHECK(fault_of_sealed_files(path, weights) == "");
+}
+
 TEST_CASE("sealed_folder: an old folder to which the user added a file is not replaced",
           "[core][store]") {
   const TemporaryDir root;

@@ -64,6 +64,17 @@ TEST_CASE("selection: comparisons", "[store]") {
   CHECK(selected("metric=validation_loss and unit='nats/token'").size() == 4);
 }
 
+TEST_CASE("selection: columns of tables compare by their names", "[store]") {
+  CHECK(selected("quantizer=q") == Steps{"400", "600"});
+  CHECK(selected("quantizer == q") == Steps{"400", "600"});
+  CHECK(selected("quantizer=q4") == Steps{"400"});
+  CHECK(selected("quantizer!=q4") == Steps{"200", "600", "800"});
+  CHECK(selected("quantizer~4") == Steps{"400", "600"});
+  CHECK(selected("checkpoint=step600") == Steps{"600"});
+  CHECK(selected("averaging=null and bits=4") == Steps{"400", "600"});
+  CHECK(selected("step==4e2") == Steps{"400"});
+}
+
 TEST_CASE("selection: words bind as they are read", "[store]") {
   CHECK(selected("step=200 or step=400 and value=2") == Steps{"200", "400"});
   CHECK(selected("(step=200 or step=400) and value=2") == Steps{"400"});
@@ -88,8 +99,13 @@ TEST_CASE("selection: a fault is told with its place", "[store]") {
   CHECK(message("step<many") == "selection:6: < compares numbers, got 'many'");
   CHECK(message("(step=3") == "selection:8: wanted ')', got the end");
   CHECK(message("label='x") == "selection:7: a quote is not closed");
-  CHECK(message("quantizer=q") ==
+  CHECK(message("parts=q") ==
+        "selection:1: parts has members; compare one of them, as in parts.id");
+  CHECK(message("quantizer>3") ==
         "selection:1: quantizer has members; compare one of them, as in quantizer.id");
+  CHECK_THAT(message("weather=fine"),
+             Catch::StartsWith("selection:1: a record has no field 'weather'; it has sweep, ") &&
+                 Catch::EndsWith(", bits"));
   CHECK_THAT(message(std::string(5000, '(')), Catch::EndsWith("nested deeper than 100 levels"));
 }
 

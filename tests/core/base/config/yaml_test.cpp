@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/processor_time.hpp"
-#include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
 using quench::parse_yaml;
@@ -73,6 +72,23 @@ TEST_CASE("yaml: what is refused names its line and column", "[config]") {
       {"# only a comment\n", "m.yaml: empty; wanted a mapping"},
       {"a: 1\n\tb: 2\n", "m.yaml:2: the line is indented by a tab; wanted spaces"},
       {"a: [1, 2\nb: 3\n", "m.yaml:2:2: end of sequence flow not found"},
+  };
+  for (const auto& [text, wanted] : cases) {
+    CAPTURE(text);
+    CHECK(refusal(text) == wanted);
+  }
+}
+
+TEST_CASE("yaml: a line that is indented like none above it is told so, with the next one",
+          "[config]") {
+  const std::pair<std::string, std::string> cases[] = {
+      {"q:\n  - rtn: {}\n - gptq: {}\n",
+       "m.yaml:3: the line is indented by 1, wanted 2, as in line 2"},
+      {"q:\n  - gptq: {bits: 3}\n      calibration: few\n",
+       "m.yaml:3: the line is indented by 6, wanted 4, as in line 2"},
+      {"a:\n    b: 1\n\n  # a comment\n  c: 2\n",
+       "m.yaml:5: the line is indented by 2, wanted 4, as in line 2"},
+      {"a: 1\n  b: 2\n", "m.yaml:2:4: illegal map value"},
   };
   for (const auto& [text, wanted] : cases) {
     CAPTURE(text);
@@ -155,25 +171,10 @@ TEST_CASE("yaml: only what JSON writes as a number is one", "[config]") {
 }
 
 TEST_CASE("yaml: a node says what it is", "[config]") {
-  CHECK(parse_yaml("[]", "m").described() == "a list");
-  CHECK(parse_yaml("{}", "m").described() == "a mapping");
+  CHECK(parse_yaml("[]", "m").described() == "an empty list");
+  CHECK(parse_yaml("{}", "m").described() == "an empty mapping");
   CHECK(parse_yaml("~", "m").described() == "nothing");
   CHECK(parse_yaml("3", "m").described() == "the number 3");
   CHECK(parse_yaml("true", "m").described() == "the word true");
   CHECK(parse_yaml("\"3\\n\"", "m").described() == "the text \"3\\x0a\"");
-}
-
-TEST_CASE("yaml: a file that cannot be read is named", "[config]") {
-  const quench::test::TemporaryDir folder;
-  const auto message = [&](const std::string& name) {
-    return quench::test::message_of([&] { quench::load_yaml(folder / name); }, folder.path());
-  };
-  CHECK(message("none.yaml") == "none.yaml: cannot be opened: No such file or directory");
-  std::filesystem::create_directory(folder / "folder.yaml");
-  CHECK_THAT(message("folder.yaml"), Catch::StartsWith("folder.yaml: "));
-  folder.write("large.yaml", "");
-  std::filesystem::resize_file(folder / "large.yaml", 100u << 20);  // sparse
-  CHECK_THAT(message("large.yaml"), Catch::StartsWith("large.yaml: ") &&
-                                        Catch::Contains("104857600") &&
-                                        Catch::Contains("16777216"));
 }

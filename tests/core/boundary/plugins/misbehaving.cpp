@@ -89,6 +89,10 @@ void throw_over_border() {
   call_at_border(throw_error);
 }
 
+void starve_at_border() {
+  call_at_border([] { throw std::bad_alloc(); });
+}
+
 void exit_on_thread() {
   std::thread([] { exit(0); }).join();
 }
@@ -238,6 +242,7 @@ const std::map<std::string, void (*)()>& deeds() {
     {"overflow_stack", overflow_stack},
     {"execute_nonsense", execute_nonsense},
     {"throw_over_border", throw_over_border},
+    {"starve_at_border", starve_at_border},
     {"crash_in_task", crash_in_task},
     {"hang", hang},
     {"tell_variables", tell_variables},

@@ -124,6 +124,18 @@ TEST_CASE("evict: a ledger whose lines lead out of the cache is refused, and not
   CHECK(here.scene.has_weights("hf://org/name@step1"));
 }
 
+TEST_CASE("DownloadLedger: a line that no run would read is not written", "[fetch]") {
+  Evictions here;
+  const std::string commit = here.bring("step1");
+  const std::string before = quench::test::read_file(here.ledger_file());
+  DownloadLedger ledger(here.ledger_file());
+  const quench::HubFile file = {"model.safetensors", 1, std::string(64, 'a')};
+  CHECK_THROWS_WITH(ledger.arrived(kRepository, "../x", file, {}),
+                    Catch::Contains("its commit is '../x'"));
+  CHECK_THROWS(ledger.arrived(kRepository, commit, {"../x", 1, std::string(64, 'a')}, {}));
+  CHECK(quench::test::read_file(here.ledger_file()) == before);
+}
+
 TEST_CASE("evict: what a fetch of the user's brought stays", "[fetch]") {
   Evictions here;
   const std::string commit = here.scene.fetch("hf://org/name@step1").revisions[0].commit;
@@ -172,6 +184,43 @@ TEST_CASE("evict: a kill between link and blob leaves what the next call removes
   CHECK(here.evict({commit}) == 300'000);
 }
 
+TEST_CASE("evict: a killed process's beginning of weights that were evicted since goes",
+          "[fetch]") {
+  Evictions here;
+  const std::string commit = here.bring("step1");
+  const fs::path blobs = here.scene.cache() / "models--org--name/blobs";
+  const std::string hash = fs::read_symlink(here.snapshot(commit) / "model.safetensors").filename();
+  CHECK(here.evict({commit}) == 300'000);
+  write(blobs / (hash + ".0123abcd.incomplete"), "half");
+  const std::string wanted = std::string(64, 'a') + ".0123abcd.incomplete";  // of no revision here
+  write(blobs / wanted, "half");
+  CHECK(here.evict({}) == 0);
+  CHECK(fs::exists(blobs / (hash + ".0123abcd.incomplete")));  // a revision is wanted again
+  CHECK(here.evict({commit}) == 0);
+  CHECK_FALSE(fs::exists(blobs / (hash + ".0123abcd.incomplete")));
+  CHECK(fs::exists(blobs / wanted));
+}
+
+TEST_CASE("evict: the beginning of weights that a living process claims stays", "[fetch]") {
+  Evictions here;
+  const std::string commit = here.bring("step1");
+  const fs::path repository = here.scene.cache() / "models--org--name";
+  const std::string hash = fs::read_symlink(here.snapshot(commit) / "model.safetensors").filename();
+  CHECK(here.evict({commit}) == 300'000);
+  const fs::path beginning = repository / "blobs" / (hash + ".0123abcd.incomplete");
+  write(beginning, "half");
+  const int64_t parent = getppid();
+  const fs::path claim = repository / ".quench" /
+                         fmt::format("claim-{}-{}-{}-0", quench::this_process().place, parent,
+                                     quench::process_start(parent));
+  write(claim, commit + "\nend\n");
+  CHECK(here.evict({commit}) == 0);
+  CHECK(fs::exists(beginning));  // it may go on with it
+  fs::remove(claim);
+  CHECK(here.evict({commit}) == 0);
+  CHECK_FALSE(fs::exists(beginning));
+}
+
 TEST_CASE("evict: what a living process claims stays, until it is gone", "[fetch]") {
   Evictions here;
   const std::string commit = here.bring("step1");
@@ -183,7 +232,7 @@ TEST_CASE("evict: what a living process claims stays, until it is gone", "[fetch
   };
   write(claim(parent, quench::process_start(parent)), commit + "\nend\n");
   CHECK(here.evict({commit}) == 0);
-  write(claim(parent, quench::process_start(parent)), "0123\nend\n");
+  write(claim(parent, quench::process_start(parent)), std::string(40, '0') + "\nend\n");
   CHECK(here.evict({commit}) == 300'000);
   here.bring("step1");
   fs::remove_all(claims);
@@ -319,8 +368,34 @@ TEST_CASE("HubClaim: it is there as long as the object, for what was set last", 
     claim.set({{repository, {commit}}, {here.scene.cache() / "models--no--such", {"x"}}});
     CHECK(claims() == commit + "\nend\n");
     CHECK_FALSE(quench::OtherClaims(repository).contain(commit));  // its own
-    claim.set({{repository, {"y"}}});
-    CHECK(claims() == "y\nend\n");
+    const std::string other(40, 'b');
+    claim.set({{repository, {other}}});
+    CHECK(claims() == other + "\nend\n");
   }
   CHECK_FALSE(fs::exists(repository / ".quench"));
+}
+
+TEST_CASE("HubClaim: one of what is no commit is not made, and where it is read claims everything",
+          "[fetch]") {
+  Evictions here;
+  const fs::path repository = here.scene.cache() / "models--org--name";
+  const std::string commit = here.bring("step1");
+  const std::string other(40, 'b');
+  quench::HubClaim mine;
+  CHECK_THROWS_WITH(
+      mine.set({{repository, {"../" + commit}}}),
+      Catch::Contains("would claim ../" + commit) && Catch::Contains("wanted commits"));
+  const fs::path theirs = repository / ".quench/claim-00000000-1-1-0";  // of another machine
+  const auto claimed = [&](const std::string& text) {
+    write(theirs, text);
+    return quench::OtherClaims(repository).contain(other);
+  };
+  CHECK_FALSE(claimed(commit + "\nend\n"));
+  CHECK(quench::OtherClaims(repository).contain(commit));
+  CHECK(claimed(other + "\n" + commit + "\nend\n"));
+  CHECK(claimed(""));
+  CHECK(claimed(commit + "\n"));  // being written
+  CHECK(claimed(commit + "\nend"));
+  CHECK(claimed("../" + commit + "\nend\n"));
+  CHECK(claimed(commit + "\nend\n" + commit + "\n"));
 }

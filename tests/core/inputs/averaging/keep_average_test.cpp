@@ -114,6 +114,20 @@ TEST_CASE("keep_average: the card names scheme, members with their hashes, and t
   CHECK(card.find("````yaml\nname: x\n# ```\n````\n") != std::string::npos);
 }
 
+TEST_CASE("keep_average: the card names the hub's repositories of its members, if all have one",
+          "[core][averaging]") {
+  const TemporaryDir root;
+  std::vector<KeptMember> members = {member(root, "one", 1), member(root, "two", 4)};
+  members[0].location = "hf://org/small@step1";
+  keep_average(built_catalog(), soup(), members, root / "half", {});
+  CHECK_THAT(read_file(root / "half/README.md"), !Catch::Contains("base_model"));
+  members[1].location = "hf://org/small@step2";
+  keep_average(built_catalog(), soup(), members, root / "both", {});
+  CHECK_THAT(read_file(root / "both/README.md"),
+             Catch::StartsWith("---\nbase_model:\n- \"org/small\"\nbase_model_relation: merge\n"
+                               "library_name: transformers\n"));
+}
+
 TEST_CASE("keep_average: more than a shard holds is split, with an index", "[core][averaging]") {
   const TemporaryDir root;
   KeepOptions options;

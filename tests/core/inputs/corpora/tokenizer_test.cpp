@@ -54,6 +54,113 @@ TEST_CASE("tokenizer: the plugin that reads a file is chosen by its beginning an
                  Catch::Contains("tokenizer_json: it does not begin with a JSON object"));
 }
 
+TEST_CASE("tokenizer: between plugins the largest score wins", "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  const std::string like_a_model = "\n!\none\n";  // sentencepiece gives it a point
+  CHECK(choose_tokenizer_plugin(catalog, folder.write("some.text", like_a_model)).id ==
+        "sentencepiece");
+  CHECK(choose_tokenizer_plugin(catalog, folder.write("my.words", like_a_model)).id ==
+        "template_tokenizer");
+  const auto named = folder.write("tokenizer.model", like_a_model);
+  CHECK(choose_tokenizer_plugin(catalog, named).id == "sentencepiece");
+}
+
+TEST_CASE("tokenizer: the plugin that a user names reads the file", "[core][tokenizers]") {
+  Catalog& catalog = built_catalog();
+  const TemporaryDir folder;
+  folder.write("tokenizer.json", byte_level_json());
+  CHECK(read_tokenizer_name(catalog, "bytes").plugin == nullptr);
+  CHECK(read_tokenizer_name(catalog, "hf://org/name").path == "hf://org/name");
+  CHECK(read_tokenizer_name(catalog, "./a:b").path == "./a:b");
+  folder.write("a:b", "x");
+  CHECK(read_tokenizer_name(catalog, "a:b", folder.path()).path == "a:b");
+  CHECK_THAT(message_of([&] { read_tokenizer_name(catalog, "template_tokeniser:x"); }),
+             Catch::Contains("no tokenizer is called template_tokeniser; did you mean "
+                             "template_tokenizer?"));
+  const std::string file = take_tokenizer(
+      catalog, read_tokenizer_name(catalog, "template_tokenizer:tokenizer.json"), folder.path());
+  CHECK(file == (folder / "tokenizer.json").string());
+  CHECK(TokenizerChoice(file, "").identity(catalog).plugin->id == "template_tokenizer");
+  CHECK(Tokenizer::open(catalog, file).identity().plugin->id == "template_tokenizer");
+  CHECK_THAT(
+      message_of([&] {
+        const std::string other = "sentencepiece:tokenizer.json";
+        take_tokenizer(catalog, read_tokenizer_name(catalog, other), folder.path());
+      }),
+      Catch::Contains("tokenizer.json: got the plugins template_tokenizer and sentencepiece, "
+                      "wanted one for a file"));
+  CHECK_THAT(message_of([&] { take_tokenizer(catalog, {"tokenizer.json"}, folder.path()); }),
+             Catch::Contains("tokenizer.json: got the plugins template_tokenizer and none, wanted "
+                             "one for a file"));
+  catalog.tokenizers().clear();
+  CHECK(take_tokenizer(catalog, {"tokenizer.json"}, folder.path()) == file);
+  CHECK_THAT(message_of([&] {
+               const std::string named = "template_tokenizer:tokenizer.json";
+               take_tokenizer(catalog, read_tokenizer_name(catalog, named), folder.path());
+             }),
+             Catch::Contains("tokenizer.json: got the plugins none and template_tokenizer, wanted "
+                             "one for a file"));
+  CHECK(Tokenizer::open(catalog, file).identity().plugin->id == "tokenizer_json");
+}
+
+TEST_CASE("tokenizer: special tokens are refused where tokenizer_config.json and the file differ",
+          "[core][tokenizers]") {
+  const TemporaryDir folder;
+  const auto file = [&](const nlohmann::json& single) {
+    nlohmann::json json = nlohmann::json::parse(byte_level_json());
+    json["added_tokens"] = nlohmann::json::array();
+    json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"c", 2}, {"x", 3}};
+    json["model"]["merges"] = nlohmann::json::array();
+    json["post_processor"] = nlohmann::json();
+    if (!single.empty()) {
+      json["post_processor"] = {
+          {"type", "TemplateProcessing"},
+          {"single", single},
+          {"special_tokens",
+           {{"a", {{"id", "a"}, {"ids", {0}}}}, {"b", {{"id", "b"}, {"ids", {1}}}}}}};
+    }
+    folder.write("tokenizer.json", json.dump());
+  };
+  const auto fault = [&](const std::string& config) {
+    folder.write("tokenizer_config.json", config);
+    Tokenizer tokenizer = Tokenizer::open(built_catalog(), folder / "tokenizer.json");
+    CHECK(tokenizer.encode("x", false) == Ids{3});  // without them nothing is in doubt
+    const std::string message = message_of([&] { tokenizer.encode("x", true); });
+    const std::string start = (folder / "tokenizer_config.json").string() + ": ";
+    return message.starts_with(start) ? message.substr(start.size()) : message;
+  };
+  const nlohmann::json text = {{"Sequence", {{"id", "A"}}}};
+  const nlohmann::json a = {{"SpecialToken", {{"id", "a"}}}};
+  const nlohmann::json b = {{"SpecialToken", {{"id", "b"}}}};
+  const std::string none_before = "and the tokenizer's file puts no such token before a text";
+  file({});
+  CHECK(fault(R"({"add_bos_token": true, "bos_token": "a"})") ==
+        "add_bos_token is true, " + none_before + ": make the two agree");
+  CHECK(fault(R"({"add_bos_token": true})").starts_with("add_bos_token is true, " + none_before));
+  CHECK(fault(R"({"add_eos_token": true, "eos_token": {"content": "b"}})") ==
+        "add_eos_token is true, and the tokenizer's file puts no such token behind a text: make "
+        "the two agree");
+  CHECK(fault(R"({"add_bos_token": false, "add_eos_token": null, "bos_token": "a"})").empty());
+  CHECK(fault("[]").empty());
+  file({a, text});
+  CHECK(fault(R"({"add_bos_token": true, "bos_token": {"content": "a"}})").empty());
+  CHECK(fault(R"({"add_bos_token": true, "bos_token": "a", "add_eos_token": false,
+                  "eos_token": "b"})")
+            .empty());
+  CHECK(fault(R"({"add_bos_token": false, "bos_token": "a"})") ==
+        "add_bos_token is false, and the tokenizer's file puts 'a' before a text: make the two "
+        "agree");
+  CHECK(fault(R"({"add_bos_token": true, "bos_token": "c"})").starts_with("add_bos_token is true"));
+  file({a, text, b});
+  CHECK(fault(R"({"add_bos_token": true, "bos_token": "a", "add_eos_token": true,
+                  "eos_token": "b"})")
+            .empty());
+  CHECK(fault(R"({"add_eos_token": false, "eos_token": "b"})") ==
+        "add_eos_token is false, and the tokenizer's file puts 'b' behind a text: make the two "
+        "agree");
+}
+
 TEST_CASE("tokenizer: of a folder the file that has a tokenizer's name is taken",
           "[core][tokenizers]") {
   Catalog& catalog = built_catalog();
