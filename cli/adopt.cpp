@@ -32,6 +32,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// The answers of a family or a format that was rebuilt are not remembered.
+constexpr SurveyOptions kReading{.measure = true};
 constexpr uint64_t kMaxRunDescription = uint64_t{64} << 20;
 
 struct AdoptOptions {
@@ -128,10 +130,6 @@ std::vector<Builds> sets_to_try(const LoadedRun& run, const RunKnowledge& knowle
   return out;
 }
 
-std::vector<Cell> surveyed(const LoadedRun& run, RunKnowledge& knowledge) {
-  return survey(run.experiments, knowledge.identities, knowledge.finished, {});
-}
-
 bool has_values(const Cell& cell) {
   return cell.state == CellState::kDone || cell.state == CellState::kReused;
 }
@@ -146,19 +144,6 @@ Experiment cut_down(const Experiment& experiment, const Cell& cell) {
     out.quantizers = {experiment.quantizers[*cell.variant.quantizer]};
     out.quantizers[0].replicates.jitter = 0;
     out.quantizers[0].replicates.at = {experiment.checkpoints.size()};  // nowhere: draw 0 alone
-  }
-  return out;
-}
-
-json values_of(const std::vector<Record>& records) {
-  json out = json::array();
-  for (const Record& record : records) {
-    json one = {{"value", record.value},
-                {"stderr", record.standard_error},
-                {"details", record.details},
-                {"items", record.items}};
-    strip_not_compared(one["details"]);
-    out.push_back(std::move(one));
   }
   return out;
 }
@@ -181,11 +166,9 @@ json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Co
   }
   const std::vector<Record> before = knowledge.finished.find(cell.key);
   const std::string name = cell_name(run.experiments[cell.job], cell);
-  if (values_of(same) != values_of(before)) {
-    fail(QUENCH_FAILED_PRECONDITION,
-         "{}: the new build gives {}, the old one gave {}; it is not adopted", name,
-         same.empty() ? "nothing" : same[0].value.dump(),
-         before.empty() ? "nothing" : before[0].value.dump());
+  if (const auto found = first_disagreement(before, same)) {
+    fail(QUENCH_FAILED_PRECONDITION, "{}: the new build differs at {}; it is not adopted", name,
+         difference_text(*found));
   }
   return {{"cell", name}, {"key", cell.key}, {"value", before[0].value}};
 }
@@ -257,7 +240,7 @@ std::vector<Rebuilt> assume(const Builds& builds, const std::vector<Cell>& befor
     const LoadedRun run = load_run(options.manifest, context);
     RunKnowledge knowledge = knowledge_of(run, context);
     std::vector<Cell> out;
-    std::vector<Cell> cells = surveyed(run, knowledge);
+    std::vector<Cell> cells = knowledge.survey(run.experiments, kReading);
     for (size_t i = 0; i < cells.size(); ++i) {
       if (has_values(cells[i]) && !has_values(before[i])) {
         out.push_back(std::move(cells[i]));
@@ -299,7 +282,7 @@ std::vector<Rebuilt> assume(const Builds& builds, const std::vector<Cell>& befor
 // Returns the number of cells.
 size_t prove(const LoadedRun& run, std::vector<Rebuilt>& rebuilt, RunKnowledge& knowledge,
              const AdoptOptions& options, Context& context) {
-  const Progress progress(context, options.manifest.json);
+  const Progress progress(context);
   std::map<std::string, json> computed;  // by key
   std::map<uint64_t, json> trained;      // by job; null: nothing to train
   std::mt19937 order{std::random_device()()};
@@ -333,7 +316,7 @@ std::string text_of(const json& code) {
   return code.begin()->is_string() ? code.begin()->get<std::string>().substr(0, 12) : code.dump();
 }
 
-void print(const std::vector<Rebuilt>& rebuilt, size_t cells, bool as_json) {
+void print(const std::vector<Rebuilt>& rebuilt, size_t cells) {
   json adopted = json::array();
   for (const Rebuilt& each : rebuilt) {
     const Equivalence& pair = each.pair;
@@ -342,7 +325,7 @@ void print(const std::vector<Rebuilt>& rebuilt, size_t cells, bool as_json) {
                        {"build", pair.new_code},
                        {"counts_as", pair.old_code},
                        {"evidence", pair.evidence}});
-    if (!as_json) {
+    if (!answers()) {
       fmt::print(results(), "{} {}: {} counts as {}; {} cells computed again and equal\n",
                  pair.kind, pair.id, text_of(pair.new_code), text_of(pair.old_code),
                  each.cells.size());
@@ -358,7 +341,7 @@ int adopt(const AdoptOptions& options, Context& context) {
   {
     const LoadedRun run = load_run(options.manifest, context);
     RunKnowledge knowledge = knowledge_of(run, context);
-    before = surveyed(run, knowledge);
+    before = knowledge.survey(run.experiments, kReading);
     sets = sets_to_try(run, knowledge, context.catalog(), options.plugins);
   }
   for (const Builds& builds : sets) {
@@ -368,12 +351,13 @@ int adopt(const AdoptOptions& options, Context& context) {
     }
     const LoadedRun run = load_run(options.manifest, context);
     RunKnowledge knowledge = knowledge_of(run, context);
+    knowledge.survey(run.experiments, kReading);  // for the plans that come after
     const size_t cells = prove(run, rebuilt, knowledge, options, context);
     Equivalences kept(context.home());
     for (const Rebuilt& each : rebuilt) {
       kept.add(each.pair);
     }
-    print(rebuilt, cells, options.manifest.json);
+    print(rebuilt, cells);
     return kExitOk;
   }
   const std::string builds =

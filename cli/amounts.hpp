@@ -11,6 +11,9 @@ namespace quench {
 
 // "0.4 s", "42 s", "3 min 05 s", "2 h 10 min".
 inline std::string duration_text(double seconds) {
+  if (seconds < 0.05) {
+    return "< 0.1 s";
+  }
   if (seconds < 9.95) {
     return fmt::format("{:.1f} s", seconds);
   }

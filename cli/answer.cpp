@@ -13,6 +13,7 @@
 
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/version.hpp"
 
 namespace quench {
@@ -111,6 +112,11 @@ void name_answer(const std::string& verb) {
 void drop_answer() {
   const std::lock_guard lock(mutex);
   current.reset();
+}
+
+bool answers() {
+  const std::lock_guard lock(mutex);
+  return current.has_value();
 }
 
 void answer(json data) {
@@ -220,10 +226,6 @@ std::string_view trimmed(std::string_view text) {
 // Up to the next clause.
 std::string_view clause(std::string_view text) {
   return trimmed(text.substr(0, text.find(';')));
-}
-
-nlohmann::json or_null(std::string_view text) {
-  return text.empty() ? nlohmann::json() : nlohmann::json(text);
 }
 
 // The bytes before the first ": " that name a place: a file, an option, a verb, a plugin.

@@ -20,6 +20,8 @@ void begin_answer();
 void name_answer(const std::string& verb);  // "plan", "plugins list"
 // --help was given, too: only its text is printed.
 void drop_answer();
+// Whether there is one: else verbs print text for people.
+bool answers();
 
 // The verb's result, the document's `data`.
 void answer(nlohmann::json data);

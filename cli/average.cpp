@@ -5,9 +5,10 @@
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
 #include "cli/standard_streams.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/inputs/averaging/keep_average.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/pass/average_score.hpp"
+#include "core/pass/evaluate.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "run/manifest/averaging_windows.hpp"
 #include "run/manifest/resolve_items.hpp"
@@ -24,7 +25,6 @@ struct AverageArguments {
   std::string dtype = "float32";
   std::string metric;
   std::string tokenizer;
-  bool json = false;
 };
 
 // The members and the scheme, before anything is computed.
@@ -104,9 +104,7 @@ std::vector<double> find_weights(const Job& job, const AverageArguments& options
   AverageScore score(context.catalog(), *job.metric,
                      tokenizer_of(options.tokenizer, last, context.catalog()), last.config_json,
                      (last.path / "config.json").string(), {QUENCH_DEVICE_CPU, 0});
-  std::vector<AverageMember> members;
-  std::transform(job.members.begin(), job.members.end(), std::back_inserter(members),
-                 average_member);
+  const std::vector<AverageMember> members = average_members(context.catalog(), job.members);
   size_t asked = 0;
   return search_average(
       context.catalog(), job.averaging, members,
@@ -119,7 +117,7 @@ std::vector<double> find_weights(const Job& job, const AverageArguments& options
 
 void print_result(const Job& job, const KeptAverage& kept, const std::vector<double>& weights,
                   const AverageArguments& options) {
-  if (!options.json) {
+  if (!answers()) {
     const auto used =
         static_cast<size_t>(std::count_if(kept.member_hashes.begin(), kept.member_hashes.end(),
                                           [](const std::string& hash) { return !hash.empty(); }));
@@ -130,8 +128,8 @@ void print_result(const Job& job, const KeptAverage& kept, const std::vector<dou
   nlohmann::json members = nlohmann::json::array();
   for (size_t i = 0; i < job.members.size(); ++i) {
     const std::string& hash = kept.member_hashes[i];
-    members.push_back({{"model", printable(job.members[i].location, 4096)},
-                       {"content", hash.empty() ? nlohmann::json() : nlohmann::json(hash)}});
+    members.push_back(
+        {{"model", printable(job.members[i].location, 4096)}, {"content", or_null(hash)}});
     if (!weights.empty()) {
       members.back()["weight"] = weights[i];
     }
@@ -147,7 +145,7 @@ int average(const AverageArguments& options, Context& context) {
   context.apply_threads();
   HubClaim claim;
   const Job job = as_usage([&] { return make_job(options, context, claim); });
-  Progress progress(context, options.json);
+  Progress progress(context);
   KeepOptions keep;
   keep.dtype = job.dtype;
   keep.threads = HostServices::instance().threads();
@@ -186,7 +184,7 @@ void add_average(Verb& verb, Context& context) {
       .placeholder("SPEC");
   verb.option("--tokenizer", options->tokenizer,
               "Folder or file to copy, or bytes (default: the last checkpoint's)");
-  verb.flag("--json", options->json, "Print the result as JSON");
+  verb.json("Print the result as JSON");
   add_plugin_options(verb, context);
   add_thread_option(verb, context);
   add_log_options(verb, context);

@@ -26,7 +26,6 @@ struct CleanOptions {
   bool training = false;
   bool optimizer_states = false;
   std::vector<std::string> runs;
-  bool json = false;
 };
 
 // Parses a number with one of `units`, each a letter and its factor.
@@ -168,7 +167,7 @@ int clean(const CleanOptions& options, const Context& context) {
     ++removed;
   }
   const nlohmann::json training = clean_training(context.home(), request);
-  if (options.json) {
+  if (answers()) {
     answer({{"dry_run", options.dry_run},
             {"files", removed},
             {"bytes", bytes},
@@ -203,7 +202,7 @@ void add_clean(Verb& verb, Context& context) {
               "Folder of a run or of runs whose checkpoints stay; repeatable "
               "(default: runs)")
       .placeholder("DIR");
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   verb.does([&context, options] { return clean(*options, context); });
 }
 

@@ -11,6 +11,7 @@
 
 #include "cli/command_line.hpp"
 #include "cli/log_levels.hpp"
+#include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 #include "core/hub/claim.hpp"
 #include "core/hub/environment.hpp"
@@ -27,6 +28,8 @@ namespace quench {
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;         // a cell failed; the others are finished
 inline constexpr int kExitUsage = 2;          // bad command line or manifest
+inline constexpr int kExitBeyond = 3;         // gate: the budget is exceeded
+inline constexpr int kExitUndecided = 4;      // gate: neither that nor the opposite is shown
 inline constexpr int kExitResumable = 75;     // stopped on request (SIGTERM, SIGUSR1)
 inline constexpr int kExitInterrupted = 130;  // Ctrl-C
 
@@ -42,6 +45,14 @@ inline std::string path_message(const std::filesystem::filesystem_error& error) 
   return fmt::format("{}: {}", printable(error.path1().string(), 200), error.code().message());
 }
 
+// Likewise of a path. What may pass by itself (a network's file system, a lack of memory, of open
+// files or of space) is not the user's to change.
+inline void throw_if_usage(const std::filesystem::filesystem_error& error) {
+  if (!is_passing_fault(error.code().value())) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT, path_message(error));
+  }
+}
+
 // Runs `body`; reports a wrong argument, a missing object or an invalid path in it as an error of
 // the user's input.
 template <typename Body>
@@ -52,7 +63,8 @@ auto as_usage(Body body) -> decltype(body()) {
     throw_if_usage(error);
     throw;
   } catch (const std::filesystem::filesystem_error& error) {
-    throw UsageError(QUENCH_INVALID_ARGUMENT, path_message(error));
+    throw_if_usage(error);
+    throw;
   }
 }
 
@@ -97,9 +109,9 @@ struct Context {
   // is another one then: pointers into the one before are not valid any more.
   void assume(const std::vector<Equivalence>& pairs);
   void forget_assumed();
-  // What -q, -v and --log-level let through; with `prints_json`, usually warnings and errors alone.
+  // What -q, -v and --log-level let through; with --json, usually warnings and errors alone.
   // Throws UsageError.
-  LogLevels log_levels(bool prints_json = false) const;
+  LogLevels log_levels() const;
   // Sets the host's thread budget; the catalog passes it to OpenMP when it loads a plugin.
   void apply_threads() const;
   // What plugins' own processes were, for the run's folder (ServedPlugins::processes).
@@ -132,9 +144,12 @@ void add_verify(Verb& verb, Context& context);
 void add_forget(Verb& verb, Context& context);
 void add_export(Verb& verb, Context& context);
 void add_eval(Verb& verb, Context& context);
+void add_gate(Verb& verb, Context& context);
+void add_compare(Verb& verb, Context& context);
 void add_quantize(Verb& verb, Context& context);
 void add_average(Verb& verb, Context& context);
 void add_layer(Verb& verb, Context& context);
+void add_logits(Verb& verb, Context& context);
 void add_tokenize(Verb& verb, Context& context);
 void add_plugins(Verb& verb, Context& context);
 void add_doctor(Verb& verb, Context& context);

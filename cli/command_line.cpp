@@ -61,6 +61,11 @@ Option Option::show_default() {
   return *this;
 }
 
+Option Option::group(const std::string& heading) {
+  option_->group(heading);
+  return *this;
+}
+
 template <typename T>
 Option Verb::option(const std::string& names, T& to, const std::string& help) {
   return Option(app_->add_option(names, to, help));
@@ -75,6 +80,10 @@ template Option Verb::option(const std::string&, double&, const std::string&);
 
 Option Verb::flag(const std::string& name, bool& to, const std::string& help) {
   return Option(app_->add_flag(name, to, help));
+}
+
+Option Verb::json(const std::string& help) {
+  return Option(app_->add_flag("--json", help));
 }
 
 void Verb::exclusive(const std::vector<Option>& options) {
@@ -312,6 +321,11 @@ std::string unknown_verb_message(const CLI::App& app, int argc, const char* cons
 std::function<int()> CommandLine::parse(int argc, const char* const* argv) {
   if (const std::string message = unknown_verb_message(*app_, argc, argv); !message.empty()) {
     throw UsageError(QUENCH_INVALID_ARGUMENT, message);
+  }
+  if (argc < 2) {
+    fmt::print("{}", app_->help());
+    asked_for_help_ = true;
+    return [] { return 2; };
   }
   // `quench help VERB` is what other tools have taught people to type.
   std::vector<const char*> words(argv, argv + argc);

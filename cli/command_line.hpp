@@ -44,6 +44,8 @@ class Option {
   Option one_value_each();
   // --help shows what the variable holds now.
   Option show_default();
+  // The heading above it in --help, below the options without one.
+  Option group(const std::string& heading);
 
  private:
   friend class Verb;
@@ -57,6 +59,8 @@ class Verb {
   template <typename T>  // a text, texts, or a number
   Option option(const std::string& names, T& to, const std::string& help);
   Option flag(const std::string& name, bool& to, const std::string& help);
+  // --json, which answers() tells of.
+  Option json(const std::string& help = "Print JSON");
   // At most one of them may be given.
   void exclusive(const std::vector<Option>& options);
 

@@ -2,12 +2,14 @@
 #include <thread>
 #include <vector>
 
+#include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "core/base/process/shell_word.hpp"
 #include "core/error.hpp"
 #include "core/hub/cached_repository.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/plugin/catalog/announced_plugins.hpp"
 #include "core/plugin/services/host_services.hpp"
 
 namespace quench {
@@ -36,6 +38,9 @@ Catalog& Context::catalog() {
     CatalogOptions options;
     const std::vector<std::filesystem::path> given(plugin_path.begin(), plugin_path.end());
     options.search_path = default_search_path(given, executable, plugin_environment);
+    const auto announced = announced_plugins(python_environments);
+    options.search_path.insert(options.search_path.end() - (executable.empty() ? 0 : 1),
+                               announced.begin(), announced.end());
     for (const std::filesystem::path& folder : options.search_path) {
       if (!folder.is_absolute()) {
         throw UsageError(
@@ -61,6 +66,9 @@ Catalog& Context::catalog() {
       return served_->load(description);
     };
     auto found = std::make_unique<Catalog>(std::move(options));
+    for (const std::string& replaced : found->replaced()) {
+      HostServices::instance().log(QUENCH_LOG_WARNING, "", replaced);
+    }
     for (const std::string& plugin : in_process) {
       if (const std::string fault = found->in_process_fault(plugin); !fault.empty()) {
         throw UsageError(QUENCH_NOT_FOUND, "--in-process: " + fault);
@@ -107,10 +115,10 @@ void Context::forget_assumed() {
   equivalences_.reset();
 }
 
-LogLevels Context::log_levels(bool prints_json) const {
-  const int usual = verbose                ? QUENCH_LOG_DEBUG
-                    : quiet || prints_json ? QUENCH_LOG_WARNING
-                                           : QUENCH_LOG_INFO;
+LogLevels Context::log_levels() const {
+  const int usual = verbose              ? QUENCH_LOG_DEBUG
+                    : quiet || answers() ? QUENCH_LOG_WARNING
+                                         : QUENCH_LOG_INFO;
   return as_usage([&] { return LogLevels::parse(log_level, usual); });
 }
 
@@ -124,6 +132,9 @@ HubClaim::Commits hub_commits(const std::vector<CheckpointCell>& checkpoints,
     try {
       const std::string commit =
           cell.located ? cell.located->commit : known_commit(cell.location, context.hub());
+      if (commit.empty()) {  // the cache has nothing of it
+        continue;
+      }
       const CachedRepository repository(hub_cache_root(context.hub_environment),
                                         parse_hub_spec(cell.location));
       out[repository.folder()].insert(commit);
@@ -157,36 +168,44 @@ std::string Context::command_line() const {
 }
 
 void add_plugin_options(Verb& verb, Context& context) {
+  const std::string heading = "Plugins from elsewhere";
   verb.option("--plugin-path", context.plugin_path,
               "Folder to search for plugins first; repeatable")
-      .placeholder("DIR");
+      .placeholder("DIR")
+      .group(heading);
   verb.option("--in-process", context.in_process,
               "A plugin (id, or kind/id) that did not come with quench and runs in its process all "
               "the same; repeatable")
       .placeholder("PLUGIN")
-      .one_value_each();
+      .one_value_each()
+      .group(heading);
   verb.option("--sandbox", context.sandbox,
               "off: plugins in processes of their own may do what this user may")
       .one_of({"strict", "off"})
-      .show_default();
+      .show_default()
+      .group(heading);
   verb.option("--worker-silence", context.worker_silence,
               "Seconds that a plugin in a process of its own may compute without a sign of life; "
               "0: no limit")
       .not_negative()
       .placeholder("SECONDS")
-      .show_default();
+      .show_default()
+      .group(heading);
   verb.option("--worker-time", context.worker_time,
               "Seconds that one call of such a plugin may take in all (default: no limit)")
       .not_negative()
-      .placeholder("SECONDS");
+      .placeholder("SECONDS")
+      .group(heading);
   verb.option("--worker-memory", context.worker_memory,
               "Memory that each such process may hold, such as 8GB (default: no limit)")
-      .bytes();
+      .bytes()
+      .group(heading);
   verb.option("--debug-worker", context.debug_worker,
               "Plugin id whose process waits for a debugger before it loads the plugin; "
               "repeatable")
       .placeholder("ID")
-      .one_value_each();
+      .one_value_each()
+      .group(heading);
 }
 
 void add_log_options(Verb& verb, Context& context) {

@@ -15,14 +15,13 @@ namespace {
 struct DiffOptions {
   std::string before;
   std::string after;
-  bool json = false;
 };
 
 int diff(const DiffOptions& options, const Context& context) {
   const std::vector<std::string> runs = {"--", folder_with_run(options.before).string(),
                                          folder_with_run(options.after).string()};
   PythonVerb verb{"diff", runs};
-  if (!options.json) {
+  if (!answers()) {
     return run_python(verb, context);
   }
   verb.arguments.insert(verb.arguments.begin(), "--json");
@@ -37,7 +36,7 @@ void add_diff(Verb& verb, Context& context) {
   verb.examples({"quench diff runs/a runs/b"});
   verb.option("run1", options->before, "Folder of the first run").required();
   verb.option("run2", options->after, "Folder of the second run").required();
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   verb.does([&context, options] { return diff(*options, context); });
 }
 

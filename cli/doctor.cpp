@@ -13,6 +13,7 @@
 #include "cli/command.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/terminal_text.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/hub/fetch/hub_access.hpp"
 #include "core/plugin/catalog/show.hpp"
 #include "core/plugin/library/device_part.hpp"
@@ -131,7 +132,7 @@ json gpus_json(Context& context) {
   const Gpus& found = gpus();
   json out = {{"devices", json::array()},
               {"driver_cuda", found.cuda == 0 ? json() : json(cuda_version(found.cuda))},
-              {"absence", found.absence.empty() ? json() : json(found.absence)},
+              {"absence", or_null(found.absence)},
               {"libtorch", device_part_json(context.catalog())},
               {"kernels", nullptr}};
   for (const Gpu& gpu : found.devices) {
@@ -254,10 +255,10 @@ void print_text(const json& about) {
                               : "some plugins cannot be used; `quench plugins why ID` says more"));
 }
 
-int examine(bool as_json, Context& context) {
+int examine(Context& context) {
   json about = describe(context);
   const bool healthy = about.at("healthy").get<bool>();
-  if (as_json) {
+  if (answers()) {
     answer(std::move(about));
   } else {
     print_text(about);
@@ -270,9 +271,8 @@ int examine(bool as_json, Context& context) {
 void add_doctor(Verb& verb, Context& context) {
   verb.examples({"quench doctor"});
   add_plugin_options(verb, context);
-  const auto as_json = std::make_shared<bool>(false);
-  verb.flag("--json", *as_json, "Print JSON");
-  verb.does([&context, as_json] { return examine(*as_json, context); });
+  verb.json();
+  verb.does([&context] { return examine(context); });
 }
 
 }  // namespace quench

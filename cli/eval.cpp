@@ -1,11 +1,14 @@
 // quench eval MODEL: measures one checkpoint with any quantizers and metrics, without a manifest.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 
+#include "cli/amounts.hpp"
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
-#include "cli/progress.hpp"
+#include "cli/eval_defaults.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
@@ -13,7 +16,6 @@
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/store/derived.hpp"
 #include "run/manifest/resolve_items.hpp"
-#include "run/runner.hpp"
 
 namespace quench {
 
@@ -22,12 +24,29 @@ namespace {
 struct EvalOptions : SingleModel {
   std::vector<std::string> quantizers;
   std::vector<std::string> metrics;
-  bool json = false;
 };
 
-Experiment make_experiment(const EvalOptions& options, Context& context) {
+// The first line: whose text it is decides what the numbers mean.
+void tell_defaults(const std::string& about) {
+  const std::string line = fmt::format("text: {}; --metric and --calibration name others", about);
+  if (answers()) {
+    answer_warning(line);
+  } else {
+    print_line("{}", line);
+  }
+}
+
+Experiment make_experiment(EvalOptions options, Context& context) {
   Experiment out = experiment_of(options, context.catalog(), context.hub());
   out.name = "eval";
+  if (options.metrics.empty()) {
+    const EvalDefaults defaults = eval_defaults(out, context);
+    options.metrics = defaults.metrics;
+    const bool calibrates = options.calibration.empty();
+    options.calibration = calibrates ? defaults.calibration : options.calibration;
+    options.quantizers = options.quantizers.empty() ? defaults.quantizers : options.quantizers;
+    tell_defaults(defaults.about);
+  }
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;
   if (!options.calibration.empty()) {
@@ -43,44 +62,36 @@ Experiment make_experiment(const EvalOptions& options, Context& context) {
   return out;
 }
 
-// Shows the steps of the one experiment.
-class EvalStatus final : public RunStatus {
- public:
-  EvalStatus(bool prints_json, const Context& context) : progress_(context, prints_json) {}
-
-  void begin() override { started = true; }
-  void step(const std::string& what, uint64_t, uint64_t) override { progress_.step(what); }
-
-  bool started = false;
-
- private:
-  Progress progress_;
-};
-
-std::vector<Record> measure(const Experiment& experiment, bool prints_json, Context& context) {
-  EvalStatus status(prints_json, context);
-  RunnerOptions runner;
-  runner.hub = context.hub();
-  runner.home = context.home();
-  runner.fail_without_values = true;
-  try {
-    return run_experiments(context.catalog(), {experiment}, runner, status);
-  } catch (const Error& error) {
-    if (!status.started) {
-      throw_if_usage(error);
-    }
-    throw;
+// Says how long it will take, and asks whether to go on where that is long and a person can answer.
+void announce_time(const Experiment& experiment, Context& context) {
+  constexpr double kLong = 600;  // seconds
+  if (answers()) {
+    return;
+  }
+  const EvalTime time = eval_time(experiment, context);
+  print_line("expected time: {} ({})", duration_text(time.seconds), time.basis);
+  std::fflush(results());
+  if (time.seconds <= kLong || ::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) {
+    return;
+  }
+  fmt::print(stderr, "go on? [y/N] ");
+  std::fflush(stderr);
+  if (const int answer = std::getchar(); answer != 'y' && answer != 'Y') {
+    fail(QUENCH_CANCELLED, "not measured; --metric and --quantizer choose less");
   }
 }
 
 int evaluate(const EvalOptions& options, Context& context) {
   context.apply_threads();
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
+  if (options.metrics.empty()) {
+    announce_time(experiment, context);
+  }
   HubClaim claim;
   claim.set(hub_commits(experiment.checkpoints, context));
-  const std::vector<Record> measured = measure(experiment, options.json, context);
+  const std::vector<Record> measured = measure_once(experiment, context);
   const std::vector<Record> records = with_derived(measured);
-  if (options.json) {
+  if (answers()) {
     nlohmann::json list = nlohmann::json::array();
     for (const Record& record : records) {
       list.push_back(to_json(record));
@@ -95,7 +106,7 @@ int evaluate(const EvalOptions& options, Context& context) {
     return kExitOk;
   }
   const std::string failed = fmt::format("{} of {} records failed", failures, measured.size());
-  if (!options.json) {
+  if (!answers()) {
     print_error(failed);
   }
   return incomplete(failed);
@@ -106,14 +117,16 @@ int evaluate(const EvalOptions& options, Context& context) {
 void add_eval(Verb& verb, Context& context) {
   auto options = std::make_shared<EvalOptions>();
   verb.examples(
-      {"quench eval model --metric validation_loss:text=t.txt,block=512 --quantizer rtn:bits=4"});
+      {"quench eval model",
+       "quench eval model --metric validation_loss:text=t.txt,block=512 --quantizer rtn:bits=4"});
   add_single_model(verb, *options);
-  verb.option("--quantizer", options->quantizers, "id[:key=value,...]; repeatable")
+  verb.option("--quantizer", options->quantizers,
+              "id[:key=value,...]; repeatable (default without --metric: two at 3 and 4 bits)")
       .placeholder("SPEC");
-  verb.option("--metric", options->metrics, "id[:key=value,...]; repeatable")
-      .placeholder("SPEC")
-      .required();
-  verb.flag("--json", options->json, "Print records as JSON");
+  verb.option("--metric", options->metrics,
+              "id[:key=value,...]; repeatable (default: the loss on a text that comes with quench)")
+      .placeholder("SPEC");
+  verb.json("Print records as JSON");
   add_plugin_options(verb, context);
   add_thread_option(verb, context);
   add_log_options(verb, context);

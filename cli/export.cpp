@@ -50,12 +50,13 @@ void add_export(Verb& verb, Context& context) {
   auto options = std::make_shared<ExportOptions>();
   verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
   verb.option("--to", options->to,
-              "tensorboard: event files; mlflow: runs on a server; wandb: offline files, or "
-              "runs on a server")
+              "tensorboard: event files; mlflow: runs on a server; trackio: its database; wandb: "
+              "offline files, or runs on a server")
       .required()
-      .one_of({"tensorboard", "mlflow", "wandb"});
+      .one_of({"tensorboard", "mlflow", "trackio", "wandb"});
   verb.option("-o,--out", options->out,
-              "Folder to write to (default: RUN/tensorboard; for wandb RUN, in which its "
+              "Folder to write to (default: RUN/tensorboard; trackio's cache; for wandb RUN, in "
+              "which its "
               "client makes the folder wandb)")
       .placeholder("DIR");
   verb.option("--server", options->server,

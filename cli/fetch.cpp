@@ -20,7 +20,6 @@ struct FetchVerbOptions {
   std::vector<std::string> sets;
   int64_t job = -1;
   bool dry_run = false;
-  bool json = false;
 };
 
 // Revisions of one repository with the same commit differ in name alone; "@main" is not written.
@@ -36,14 +35,10 @@ void print_plan(const FetchPlan& plan) {
                     std::to_string(revision.files.size()), bytes_text(revision.bytes),
                     revision.missing_files == 0 ? "-" : bytes_text(revision.missing_bytes)});
   }
-  fmt::print(results(), "{}",
-             aligned_table(rows, {{12, 0}, {SIZE_MAX, 1}, {SIZE_MAX, 2}, kWhole, kWhole},
-                           output_columns()));
-  fmt::print(results(), "{}",
-             fitted_lines(fmt::format(
-                 "{} revisions, {} files, {}; to fetch: {} files, {}, into {}\n",
-                 plan.revisions.size(), plan.files, bytes_text(plan.bytes), plan.missing_files,
-                 bytes_text(plan.missing_bytes), plan.root.string())));
+  print_table(rows, {{12, 0}, {SIZE_MAX, 1}, {SIZE_MAX, 2}, kWhole, kWhole});
+  print_line("{} revisions, {} files, {}; to fetch: {} files, {}, into {}", plan.revisions.size(),
+             plan.files, bytes_text(plan.bytes), plan.missing_files, bytes_text(plan.missing_bytes),
+             plan.root.string());
 }
 
 void answer_plan(const FetchPlan& plan) {
@@ -69,11 +64,11 @@ void answer_plan(const FetchPlan& plan) {
 
 int fetch_verb(const FetchVerbOptions& options, Context& context) {
   using Clock = std::chrono::steady_clock;
-  Progress progress(context, options.json);
+  Progress progress(context);
   HubSession session(context);
   const FetchPlan plan = session.plan(options.source, options.sets, options.job);
   progress.clear();
-  if (options.json) {
+  if (answers()) {
     answer_plan(plan);
   } else {
     print_plan(plan);
@@ -85,7 +80,7 @@ int fetch_verb(const FetchVerbOptions& options, Context& context) {
   session.fetch(plan, progress);
   const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
   progress.clear();
-  if (!options.json && plan.missing_files > 0) {
+  if (!answers() && plan.missing_files > 0) {
     fmt::print(results(), "fetched {} in {}: {}/s\n", bytes_text(plan.missing_bytes),
                duration_text(seconds),
                bytes_text(static_cast<uint64_t>(static_cast<double>(plan.missing_bytes) /
@@ -107,7 +102,7 @@ void add_fetch(Verb& verb, Context& context) {
       .placeholder("PATH=VALUE");
   add_job_option(verb, options->job);
   verb.flag("--dry-run", options->dry_run, "Only print what would be fetched");
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   add_plugin_options(verb, context);
   add_log_options(verb, context);
   verb.does([&context, options] { return fetch_verb(*options, context); });

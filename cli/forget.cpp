@@ -18,7 +18,6 @@ struct ForgetOptions {
   std::string selector;
   std::string run;
   std::string reason;
-  bool json = false;
 };
 
 int forget(ForgetOptions options, const Context& context) {
@@ -53,7 +52,7 @@ int forget(ForgetOptions options, const Context& context) {
     shared += store.forget(key, options.reason) ? 1 : 0;
   }
   forget_in_run(options.run, {keys.begin(), keys.end()}, options.reason);
-  if (options.json) {
+  if (answers()) {
     answer({{"forgotten", keys.size()}, {"shared", shared}});
   } else {
     fmt::print("{} values forgotten, {} of them shared between runs\n", keys.size(), shared);
@@ -71,7 +70,7 @@ void add_forget(Verb& verb, Context& context) {
       .required();
   verb.option("--run", options->run, "Folder of the run").required();
   verb.option("--reason", options->reason, "Why; stored with the hidden keys").required();
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   verb.does([&context, options] { return forget(*options, context); });
 }
 

@@ -8,14 +8,14 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/guess_revisions.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/starter_manifest.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/hub/hub_spec.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/described_model.hpp"
-#include "run/manifest/guess_revisions.hpp"
 #include "run/manifest/single_checkpoint.hpp"
-#include "run/manifest/starter_manifest.hpp"
 
 namespace quench {
 
@@ -29,7 +29,6 @@ struct InitOptions {
   std::vector<std::string> quantizers;
   std::string from;
   std::string out;
-  bool json = false;
 };
 
 // The last part of the model's path, as a valid file name.
@@ -130,7 +129,7 @@ int init(const InitOptions& options, Context& context) {
     choices.context = context_of(model, names, context);
     write_new_file(out, starter_manifest(choices, context.catalog()));
     const char* first = options.text.empty() ? "fill in the two corpora, then: " : "next: ";
-    if (options.json) {
+    if (answers()) {
       answer({{"file", out.string()}, {"model", choices.model}, {"checkpoints", names}});
     } else {
       fmt::print(results(), "wrote {}; {}quench plan {}\n", out.string(), first, out.string());
@@ -158,7 +157,7 @@ void add_init(Verb& verb, Context& context) {
               "Text file for calibration and validation (default: two names to fill in)")
       .placeholder("FILE");
   verb.option("-o,--out", options->out, "File to write (default: NAME.yaml)").placeholder("FILE");
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   add_plugin_options(verb, context);
   verb.does([&context, options] { return init(*options, context); });
 }

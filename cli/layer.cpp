@@ -23,7 +23,6 @@ struct LayerOptions {
   std::string quantizer;
   std::string against;
   std::string out;
-  bool json = false;
 };
 
 // Tensor `name` as float64 if it is stored so, else as float32.
@@ -123,7 +122,7 @@ int quantize(const LayerOptions& options, Context& context) {
     }
     results.push_back(about);
   }
-  if (options.json) {
+  if (answers()) {
     answer({{"file", options.file}, {"results", results}});
     return kExitOk;
   }
@@ -149,7 +148,7 @@ void add_layer(Verb& verb, Context& context) {
   verb.option("-o,--out", options->out,
               "Write codes, scales, zeros, perm and dequantized weight to this file")
       .placeholder("FILE");
-  verb.flag("--json", options->json, "Print figures as JSON");
+  verb.json("Print figures as JSON");
   add_plugin_options(verb, context);
   add_thread_option(verb, context);
   verb.does([&context, options] { return quantize(*options, context); });

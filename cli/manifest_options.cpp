@@ -19,7 +19,7 @@ void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options
       .required();
   verb.option("--set", options.sets, "a.b=value: change the manifest; repeatable")
       .placeholder("PATH=VALUE");
-  verb.option("--device", options.device, "cpu or cuda:N; overrides the manifest");
+  verb.option("--device", options.device, "cpu, cuda or cuda:N; overrides the manifest");
   verb.option("--storage-limit", options.storage_limit,
               "Bytes that downloads may take in the cache, such as 200GB; overrides the manifest")
       .placeholder("BYTES");
@@ -29,7 +29,7 @@ void add_manifest_options(Verb& verb, Context& context, ManifestOptions& options
   add_job_option(verb, options.job);
   verb.option("--out", options.out, "Folder of the results (default: runs/NAME)")
       .placeholder("DIR");
-  verb.flag("--json", options.json, "Print JSON");
+  verb.json();
   add_plugin_options(verb, context);
 }
 

@@ -25,7 +25,6 @@ struct ManifestOptions {
   std::string evict;
   int64_t job = -1;   // point of the sweep, or job of a study's file; -1: all
   std::string share;  // "2/3", "auto"; empty: all
-  bool json = false;
 };
 
 // Adds MANIFEST, --set, --device, --storage-limit, --evict, --job, --out, --json and the plugin

@@ -21,7 +21,6 @@ struct MergeOptions {
   std::vector<std::string> runs;
   std::string into;
   std::string prefer;
-  bool json = false;
 };
 
 fs::path normal(const fs::path& path) {
@@ -45,7 +44,7 @@ int merge(const MergeOptions& options) {
     }
   }
   const MergedRuns merged = as_usage([&] { return merge_runs(runs, into, prefer); });
-  if (options.json) {
+  if (answers()) {
     answer({{"folder", into.string()},
             {"files", merged.files},
             {"folders", merged.folders},
@@ -75,7 +74,7 @@ void add_merge(Verb& verb, Context& /*context*/) {
       .placeholder("DIR");
   verb.option("--prefer", options->prefer, "The run whose values count where runs differ")
       .placeholder("RUN");
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   verb.does([options] { return merge(*options); });
 }
 

@@ -12,8 +12,11 @@
 #include "cli/storage.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
+#include "core/base/json/or_null.hpp"
+#include "core/base/process/shell_word.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/store/record_columns.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/expected_run.hpp"
@@ -44,10 +47,6 @@ struct Listing {
   Rows rows;
 };
 
-void print_table(const Rows& rows, const std::vector<ColumnFit>& fits) {
-  fmt::print(results(), "{}", aligned_table(rows, fits, output_columns()));
-}
-
 // Rows of a name, a state, perhaps further columns, and a reason, in a table that gives way at the
 // reasons first. More than kShownCells are summed up by state and reason, unless `all` is set.
 void print_states(const std::vector<std::string>& titles, const std::string& plural,
@@ -72,17 +71,6 @@ void print_states(const std::vector<std::string>& titles, const std::string& plu
   print_table(rows, {kWhole, kWhole, {10, 1}});
 }
 
-template <typename... Args>
-void print_line(fmt::format_string<Args...> format, Args&&... args) {
-  fmt::print(results(), "{}\n", fitted_lines(fmt::format(format, std::forward<Args>(args)...)));
-}
-
-const char* basis_text(Basis basis) {
-  return basis == Basis::kMeasured ? "measured before"
-         : basis == Basis::kScaled ? "scaled from other work"
-                                   : "rough estimate";
-}
-
 nlohmann::json cost_json(const Cost& cost) {
   return {{"flops", cost.flops},
           {"bytes", cost.bytes},
@@ -90,13 +78,10 @@ nlohmann::json cost_json(const Cost& cost) {
           {"device_peak_memory_bytes", cost.device},
           {"device_peak_memory_by_block_bytes", cost.device_by_block},
           {"seconds", cost.seconds},
-          {"basis", basis_text(cost.basis)}};
+          {"basis", to_text(cost.basis)}};
 }
 
 nlohmann::json checkpoints_json(const LoadedRun& run) {
-  const auto or_null = [](const auto& value) {
-    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-  };
   nlohmann::json out = nlohmann::json::array();
   if (run.experiments.empty()) {
     return out;
@@ -134,7 +119,7 @@ Listing training_listing(const std::vector<TrainingCost>& training) {
                         {"flops", cost.flops},
                         {"seconds", cost.seconds},
                         {"memory_bytes", cost.memory},
-                        {"basis", basis_text(cost.basis)}});
+                        {"basis", to_text(cost.basis)}});
   }
   return out;
 }
@@ -147,8 +132,7 @@ void print_training(const std::vector<TrainingCost>& training, Rows rows) {
   print_table(rows, {{8, 0}, kWhole, kWhole, kWhole});
   const TrainingCost& first = training.front();
   print_line("training: {:.3g} parameters, at least {} of memory, {}\n",
-             static_cast<double>(first.parameters), bytes_text(first.memory),
-             basis_text(first.basis));
+             static_cast<double>(first.parameters), bytes_text(first.memory), to_text(first.basis));
 }
 
 // Exports that their format cannot hold, with the reasons; their quantizers are still measured.
@@ -195,21 +179,15 @@ std::map<std::string, uint64_t> metrics_by_memory(const LoadedRun& run,
 // write", "to replace", "in the way", "not known yet".
 std::pair<std::string, std::string> folder_state(const Experiment& experiment, const RowFolder& row,
                                                  Identities& identities) {
-  std::string missing;
-  std::optional<nlohmann::json> made_from;
-  try {
-    made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
-  } catch (const Error& error) {  // its cells report the error too
-    missing = error.what();
-  }
-  const FolderSurvey there = survey_folder(row.path, made_from ? *made_from : nlohmann::json());
+  const RowSurvey row_survey = survey_row(experiment, row, identities);
+  const FolderSurvey& there = row_survey.there;
   if (there.state == FolderState::kAbsent) {
     return {"to write", ""};
   }
-  if (!made_from) {
-    return {"not known yet", missing};
+  if (!row_survey.made_from) {
+    return {"not known yet", row_survey.missing};
   }
-  return there.state == FolderState::kCurrent   ? std::pair<std::string, std::string>("written", "")
+  return row_survey.is_current()                ? std::pair<std::string, std::string>("written", "")
          : there.state == FolderState::kForeign ? std::pair("in the way", there.reason)
                                                 : std::pair("to replace", there.reason);
 }
@@ -231,24 +209,43 @@ Listing folders_listing(const LoadedRun& run, Identities& identities) {
   return out;
 }
 
+// What the hub's messages end with; `plan` says it once, of the manifest.
+constexpr std::string_view kFetchIt = "; get it with: quench fetch ";
+
+// What the sweep sets at this point, short: "peak=0.003, ".
+std::string point_name(const Experiment& experiment) {
+  std::vector<std::string> paths;
+  const std::vector<SweepValue> values = sweep_values(experiment.point);
+  for (const auto& [path, value] : values) {
+    paths.push_back(path);
+  }
+  const std::vector<std::string> names = short_paths(paths);
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    out += fmt::format("{}={}, ", names[i], values[i].second.dump());
+  }
+  return out;
+}
+
 // Fills the list or the rows: there may be many.
-Listing cells_listing(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost,
-                      bool as_json) {
+Listing cells_listing(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost) {
   Listing out;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
     const Experiment& experiment = run.experiments[cell.job];
     const bool to_do = cell.state == CellState::kToDo;
-    if (!as_json) {
-      out.rows.push_back({cell_name(experiment, cell), to_text(cell.state),
-                          to_do ? duration_text(cost.cells[i].seconds) : "", cell.reason});
+    if (!answers()) {
+      const double seconds = to_do ? cost.cells[i].seconds : 0;  // 0: of a model of unknown size
+      out.rows.push_back({point_name(experiment) + cell_name(experiment, cell), to_text(cell.state),
+                          seconds > 0 ? duration_text(seconds) : "",
+                          cell.reason.substr(0, cell.reason.find(kFetchIt))});
       continue;
     }
     out.list.push_back({{"cell", cell_name(experiment, cell)},
                         {"job", experiment.job},
                         {"state", to_text(cell.state)},
                         {"reason", cell.reason},
-                        {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)}});
+                        {"key", or_null(cell.key)}});
     if (to_do) {
       out.list.back()["cost"] = cost_json(cost.cells[i]);
     }
@@ -267,21 +264,22 @@ void print_whole(const std::vector<TrainingCost>& training, const Cost& cells) {
     basis = std::max(basis, cost.basis);
   }
   if (any) {
-    print_line("whole run: {} ({})", duration_text(seconds), basis_text(basis));
+    print_line("whole run: {} ({})", duration_text(seconds), to_text(basis));
   }
 }
 
 // What `run --fetch` would hold of the hub's weights, where the manifest has `storage`. Throws
 // UsageError for a limit that is too small.
 std::optional<StorageForecast> storage_of(const LoadedRun& run, const std::vector<Cell>& cells,
-                                          RunKnowledge& knowledge, const fs::path& cache) {
+                                          RunKnowledge& knowledge, const Context& context) {
   if (!run.manifest.storage) {
     return std::nullopt;
   }
   const StorageNeeds needs =
       storage_needs(run.experiments, cells, folder_places(run.folder), knowledge.identities);
   StorageForecast out = forecast_storage(run, *run.manifest.storage, needs,
-                                         remembered_sizes(needs, knowledge.fingerprints), cache);
+                                         remembered_sizes(needs, knowledge.fingerprints),
+                                         hub_cache_root(context.hub_environment));
   check_limit(out);
   return out;
 }
@@ -290,13 +288,12 @@ int plan(const PlanOptions& options, Context& context) {
   context.apply_threads();
   const LoadedRun run = load_run(options.manifest, context);
   if (options.jobs) {
-    show_jobs(run, options.manifest.job, options.manifest.json);
+    show_jobs(run, options.manifest.job);
     return kExitOk;
   }
   if (!options.shapes.empty()) {
     show_shape_costs(
-        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); }),
-        options.manifest.json);
+        as_usage([&] { return shape_costs(context.catalog(), run.experiments, options.shapes); }));
     return kExitOk;
   }
   as_usage([&] {
@@ -304,16 +301,14 @@ int plan(const PlanOptions& options, Context& context) {
   });
   RunKnowledge knowledge = knowledge_of(run, context);
   const Rates rates(context.home());
-  const std::vector<Cell> cells =
-      survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  const std::vector<Cell> cells = knowledge.survey(run.experiments);
   as_usage([&] {
     check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
   });
   const Listing folders = folders_listing(run, knowledge.identities);
   const std::vector<MetricMemory> memory =
       predict_metric_memory(context.catalog(), run.experiments, context.hub());
-  const std::optional<StorageForecast> storage =
-      storage_of(run, cells, knowledge, hub_cache_root(context.hub_environment));
+  const std::optional<StorageForecast> storage = storage_of(run, cells, knowledge, context);
   std::vector<std::vector<PassPeak>> peaks;
   for (const Experiment& experiment : run.experiments) {
     peaks.push_back(is_large(experiment, knowledge.identities)
@@ -324,7 +319,7 @@ int plan(const PlanOptions& options, Context& context) {
                                  HostServices::instance().threads(), memory, peaks);
   if (options.shares > 0) {
     show_shares(run, make_shares(context.catalog(), run.experiments, context.hub(), options.shares),
-                cells, cost, options.manifest.json);
+                cells, cost);
     return kExitOk;
   }
   const std::vector<TrainingCost> training = as_usage(
@@ -334,8 +329,8 @@ int plan(const PlanOptions& options, Context& context) {
     ++counts[to_text(cell.state)];
   }
   const Listing trained = training_listing(training);
-  const Listing planned = cells_listing(run, cells, cost, options.manifest.json);
-  if (options.manifest.json) {
+  const Listing planned = cells_listing(run, cells, cost);
+  if (answers()) {
     nlohmann::json refused = nlohmann::json::array();
     for (const auto& [label, why] : refused_exports(run)) {
       refused.push_back({{"quantizer", label}, {"reason", why}});
@@ -372,11 +367,16 @@ int plan(const PlanOptions& options, Context& context) {
     states.push_back(fmt::format("{} {}", count, state));
   }
   print_line("{}: {} cells: {}", run.manifest.name, cells.size(), fmt::join(states, ", "));
-  if (counts.contains("to do")) {
+  if (std::any_of(cells.begin(), cells.end(), [](const Cell& cell) {
+        return cell.reason.find(kFetchIt) != std::string::npos;
+      })) {
+    print_line("get what is missing with: quench fetch {}", shell_word(options.manifest.manifest));
+  }
+  if (counts.contains("to do") && cost.total.flops > 0) {
     print_line(
         "to do: {} ({}), {:.3g} floating-point operations, {} of weights to read, about {} "
         "of memory",
-        duration_text(cost.total.seconds), basis_text(cost.total.basis), cost.total.flops,
+        duration_text(cost.total.seconds), to_text(cost.total.basis), cost.total.flops,
         bytes_text(cost.total.bytes), bytes_text(cost.total.memory));
   }
   if (cost.total.device > 0) {
@@ -388,6 +388,12 @@ int plan(const PlanOptions& options, Context& context) {
 }
 
 }  // namespace
+
+int plan_run(const ManifestOptions& manifest, Context& context) {
+  PlanOptions options;
+  options.manifest = manifest;
+  return plan(options, context);
+}
 
 void add_plan(Verb& verb, Context& context) {
   verb.examples({"quench plan m.yaml", "quench plan m.yaml --all --set dtype=float64",

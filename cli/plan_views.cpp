@@ -77,7 +77,7 @@ std::string gigabytes(uint64_t bytes) {
 }  // namespace
 
 void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
-                 const PlanCost& cost, bool as_json) {
+                 const PlanCost& cost) {
   nlohmann::json list = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows = {
       {"share", "sets of weights", "cells", "to do here", "cost", "time here", "weights"}};
@@ -94,13 +94,15 @@ void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<C
                     std::to_string(sum.to_do), fmt::format("{:.1f} %", 100 * sum.part),
                     duration_text(sum.seconds), shown(sum.weights)});
   }
-  if (as_json) {
+  if (answers()) {
     answer({{"name", run.manifest.name}, {"split", shares.id}, {"shares", list}});
     return;
   }
   fmt::print(results(), "{}", aligned_table(rows));
-  fmt::print(results(), "{}: split {}; a machine that prints another one splits otherwise\n",
-             run.manifest.name, shares.id);
+  fmt::print(
+      results(),
+      "{}: split {}; tasks on machines that print another name here would cut the work otherwise\n",
+      run.manifest.name, shares.id);
   const auto dearest =
       std::max_element(shares.units.begin(), shares.units.end(),
                        [](const ShareUnit& a, const ShareUnit& b) { return a.cost < b.cost; });
@@ -114,7 +116,7 @@ void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<C
   }
 }
 
-void show_jobs(const LoadedRun& run, int64_t only, bool as_json) {
+void show_jobs(const LoadedRun& run, int64_t only) {
   nlohmann::json list = nlohmann::json::array();
   std::vector<std::vector<std::string>> rows = {{"job", "cells", "point"}};
   const auto add = [&](size_t number, const std::vector<Experiment>& experiments,
@@ -138,15 +140,15 @@ void show_jobs(const LoadedRun& run, int64_t only, bool as_json) {
       add(job, run.experiments, study[job].point);
     }
   }
-  if (as_json) {
+  if (answers()) {
     answer({{"name", run.manifest.name}, {"jobs", list}});
   } else {
-    fmt::print(results(), "{}", aligned_table(rows, {kWhole, kWhole, {8, 0}}, output_columns()));
+    print_table(rows, {kWhole, kWhole, {8, 0}});
   }
 }
 
-void show_shape_costs(const ShapeCosts& costs, bool as_json) {
-  if (as_json) {
+void show_shape_costs(const ShapeCosts& costs) {
+  if (answers()) {
     answer({{"revisions", costs.revisions},
             {"download_bytes", costs.download_bytes},
             {"memory_bytes", costs.memory_bytes},

@@ -12,8 +12,8 @@
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
 #include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/check.hpp"
 #include "core/plugin/catalog/python_file.hpp"
-#include "core/plugin/catalog/show.hpp"
 
 namespace quench {
 
@@ -26,7 +26,6 @@ struct PluginFiles {
   std::string id;
   std::string folder;
   std::vector<std::string> files;
-  const bool* json;  // whether JSON is printed
 };
 
 // Where a user's own plugins lie, of all folders that are searched.
@@ -92,12 +91,12 @@ int install(Context& context, const PluginFiles& options) {
     const fs::path to = folder / library.filename();
     write_file_atomically(to, read_file(library, kMost));
     written.push_back(to.string());
-    if (!*options.json) {
+    if (!answers()) {
       fmt::print("{}\n", to.string());
     }
   }
   answer({{"files", written}, {"plugins", names}});
-  if (!*options.json) {
+  if (!answers()) {
     fmt::print("{} can be used by its name, in a process of its own\n", fmt::join(names, ", "));
   }
   return kExitOk;
@@ -134,7 +133,7 @@ int remove(Context& context, const PluginFiles& options) {
   for (const fs::path& file : files) {
     if (fs::remove(file)) {
       removed.push_back(file.string());
-      if (!*options.json) {
+      if (!answers()) {
         fmt::print("removed {}\n", file.string());
       }
     }
@@ -153,9 +152,8 @@ int start_new(Context& context, const PluginFiles& options) {
 
 }  // namespace
 
-void add_plugin_files(Verb& plugins, Context& context, const bool& json) {
+void add_plugin_files(Verb& plugins, Context& context) {
   const auto options = std::make_shared<PluginFiles>();
-  options->json = &json;
   Verb made = plugins.verb("new", "Start a repository of a plugin: source, build, test, CI");
   made.option("kind", options->kind,
               "quantizer, quantizer_c, model, decoder, averaging, metric, corpus, tokenizer, "

@@ -5,7 +5,6 @@
 
 namespace quench {
 
-// `json`: the flag --json of `plugins`, which outlives the command line.
-void add_plugin_files(Verb& plugins, Context& context, const bool& json);
+void add_plugin_files(Verb& plugins, Context& context);
 
 }  // namespace quench

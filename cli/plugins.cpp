@@ -15,6 +15,7 @@
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/plugin/calls/table_call.hpp"
+#include "core/plugin/catalog/check.hpp"
 #include "core/plugin/catalog/show.hpp"
 #include "promises/served_candidate.hpp"
 
@@ -29,11 +30,10 @@ struct PluginsOptions {
   std::string subject;
   std::vector<std::string> files;  // `check`
   std::string checkpoint;          // `check`, or ""
-  bool json = false;
 };
 
-int list(Context& context, const PluginsOptions& options) {
-  if (options.json) {
+int list(Context& context, const PluginsOptions& /*options*/) {
+  if (answers()) {
     answer(plugins_list_json(context.catalog()));
   } else {
     const PluginsList all = plugins_list(context.catalog());
@@ -48,7 +48,7 @@ int list(Context& context, const PluginsOptions& options) {
 }
 
 int show(Context& context, const PluginsOptions& options) {
-  if (options.json) {
+  if (answers()) {
     answer(plugin_show_json(context.catalog(), options.subject));
   } else {
     fmt::print("{}", plugin_show(context.catalog(), options.subject));
@@ -58,7 +58,7 @@ int show(Context& context, const PluginsOptions& options) {
 
 int why(Context& context, const PluginsOptions& options) {
   const std::string text = plugin_why(context.catalog(), options.subject);
-  if (options.json) {
+  if (answers()) {
     answer({{"id", options.subject}, {"text", text}});
   } else {
     fmt::print("{}", text);
@@ -78,7 +78,7 @@ CheckedFile check_file(Context& context, const PluginsOptions& options, const st
   CheckedFile out;
   const auto say = [&](const std::string& lines) {
     out.text += lines;
-    if (!options.json) {
+    if (!answers()) {
       fmt::print("{}", lines);
       std::fflush(stdout);
     }
@@ -114,7 +114,7 @@ int check(Context& context, const PluginsOptions& options) {
   std::string bad;
   nlohmann::json files = nlohmann::json::array();
   for (const std::string& file : options.files) {
-    if (options.files.size() > 1 && !options.json) {
+    if (options.files.size() > 1 && !answers()) {
       fmt::print("{}{}:\n", files.empty() ? "" : "\n", printable(file, 4096));
     }
     const CheckedFile checked = check_file(context, options, file);
@@ -139,9 +139,9 @@ int rescan(Context& context, const PluginsOptions& options) {
   return list(context, options);
 }
 
-int markdown(Context& context, const PluginsOptions& options) {
+int markdown(Context& context, const PluginsOptions& /*options*/) {
   const std::string text = plugins_markdown(context.catalog());
-  if (options.json) {
+  if (answers()) {
     answer({{"text", text}});
   } else {
     fmt::print("{}", text);
@@ -156,7 +156,7 @@ void add_plugins(Verb& verb, Context& context) {
   verb.examples(
       {"quench plugins", "quench plugins show gptq", "quench plugins check my_quantizer.so"});
   add_plugin_options(verb, context);
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   using Body = int (*)(Context&, const PluginsOptions&);
   const auto with = [&context, options](Body body) {
     return [&context, options, body] { return body(context, *options); };
@@ -182,7 +182,7 @@ void add_plugins(Verb& verb, Context& context) {
               "and corpora")
       .placeholder("DIR");
   add("rescan", "Forget what was probed, and probe again", rescan);
-  add_plugin_files(verb, context, options->json);
+  add_plugin_files(verb, context);
   add("markdown", "The reference page of all plugins, docs/plugins.md", markdown);
 }
 

@@ -19,6 +19,7 @@
 #include "core/plugin/catalog/shipped_descriptions.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/plugin/services/instruction_set.hpp"
+#include "core/plugin/worker/confined.hpp"
 #include "core/plugin/worker/worker_main.hpp"
 #include "core/version.hpp"
 #include "run/grid/share_engines.hpp"
@@ -97,7 +98,7 @@ struct Command {
 // In the order of --help.
 constexpr Command kCommands[] = {
     {"init", "Experiments", "Write a first manifest for a folder of checkpoints", quench::add_init},
-    {"import", "Experiments", "Write the manifest that a file of the study's code amounts to",
+    {"import", "Experiments", "Convert a config of the study's code into a manifest",
      quench::add_import},
     {"plan", "Experiments", "Show what a manifest would run, and why", quench::add_plan},
     {"fetch", "Experiments", "Download what a manifest needs, or one checkpoint",
@@ -109,8 +110,7 @@ constexpr Command kCommands[] = {
      quench::add_status},
     {"why", "Experiments", "Explain why a cell is computed, reused or failed", quench::add_why},
     {"adopt", "Experiments",
-     "Let a rebuilt plugin keep its records after checking that it computes the same values",
-     quench::add_adopt},
+     "Keep results after a plugin was rebuilt, if it computes the same values", quench::add_adopt},
     {"results", "Results", "Show or export the records of runs", quench::add_results},
     {"report", "Results", "Draw the figures of a run and evaluate its contrasts",
      quench::add_report},
@@ -125,10 +125,15 @@ constexpr Command kCommands[] = {
      quench::add_forget},
     {"export", "Results", "Send the values of a run to an experiment tracker", quench::add_export},
     {"eval", "One model", "Measure one checkpoint, float and quantized", quench::add_eval},
+    {"gate", "One model", "Say whether a quantized model keeps a budget", quench::add_gate},
+    {"compare", "One model", "Say how far two models are apart on the same text",
+     quench::add_compare},
     {"quantize", "One model", "Quantize one checkpoint and write it for other tools",
      quench::add_quantize},
     {"average", "One model", "Average checkpoints into a new one", quench::add_average},
     {"layer", "One model", "Quantize one linear layer from a safetensors file", quench::add_layer},
+    {"logits", "One model", "Write the logits of a checkpoint for some token ids",
+     quench::add_logits},
     {"tokenize", "One model",
      "Print the token ids of JSON strings from standard input, one per line", quench::add_tokenize},
     {"plugins", "Installation", "List plugins, and explain why others cannot be used",
@@ -148,6 +153,8 @@ std::vector<std::pair<std::string, std::string>> sections() {
            "  0    all is done\n"
            "  1    something failed; what could be done is done\n"
            "  2    the command line or the manifest is wrong; nothing was done\n"
+           "  3    gate: beyond the budget\n"
+           "  4    gate: undecided\n"
            "  75   stopped on request (SIGTERM, SIGUSR1); the same command goes on\n"
            "  130  stopped by Ctrl-C; the same command goes on\n"},
           {"Environment",
@@ -156,9 +163,9 @@ std::vector<std::pair<std::string, std::string>> sections() {
            "  QUENCH_PLUGIN_PATH  folders with further plugins, separated by colons\n"
            "  QUENCH_PYTHON       interpreter of what is in Python: plugins that name none, and "
            "verbs\n"
-           "                      such as export, which else take that of VIRTUAL_ENV or "
-           "CONDA_PREFIX,\n"
-           "                      of PATH or of /usr/bin that has what they import\n"
+           "                      such as export; else that of VIRTUAL_ENV or CONDA_PREFIX, "
+           "of /usr/bin\n"
+           "                      or PATH; verbs look on where it lacks what they import\n"
            "  QUENCH_ISA          portable, avx2 or avx512: the kernels' instruction set\n"
            "  HF_HOME, HF_HUB_CACHE  where checkpoints of Hugging Face lie\n"
            "  HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE  for fetch, as for Hugging Face's tools\n"
@@ -189,6 +196,17 @@ void show_warnings() {
       });
 }
 
+// Without QUENCH_PYTHON the interpreter is that of the environment at work.
+void take_environment(quench::Context& context) {
+  for (const std::filesystem::path& environment : context.python_environments) {
+    const std::filesystem::path program = environment / "bin/python3";
+    if (context.python.interpreter.value_or("").empty() && environment.is_absolute() &&
+        quench::is_program(program)) {
+      context.python.interpreter = program.string();
+    }
+  }
+}
+
 int run(int argc, char** argv) {
   show_warnings();
   quench::HostServices::instance().set_instructions(
@@ -206,8 +224,10 @@ int run(int argc, char** argv) {
                     variable("PATH").value_or("/usr/bin:/bin")};
   context.python_environments = {variable("VIRTUAL_ENV").value_or(""),
                                  variable("CONDA_PREFIX").value_or("")};
-  for (const char* name : {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH", "QUENCH_PYTHON",
-                           "QUENCH_ISA", "HF_HOME", "HF_ENDPOINT"}) {
+  take_environment(context);
+  for (const char* name :
+       {"HOME", "PATH", "XDG_DATA_HOME", "QUENCH_PLUGIN_PATH", "QUENCH_PYTHON", "QUENCH_ISA",
+        "HF_HOME", "HF_ENDPOINT", "VIRTUAL_ENV", "CONDA_PREFIX", "LD_LIBRARY_PATH"}) {
     if (const auto value = variable(name)) {
       context.installation.emplace_back(name, *value);
     }
@@ -217,9 +237,10 @@ int run(int argc, char** argv) {
       context.engine.emplace(name, *value);
     }
   }
-  quench::CommandLine line("quench",
-                           "quench: measures how training decides what quantization costs a model",
-                           std::string("quench ") + quench::kVersion);
+  quench::CommandLine line(
+      "quench",
+      "quench: measures how training choices affect the quantization error of language models",
+      std::string("quench ") + quench::kVersion);
   line.sections(sections());
   context.line = &line;
   const std::string_view asked = verb_asked_for(argc, argv);
@@ -248,6 +269,9 @@ int quench::program_main(int argc, char** argv) {
   }
   if (argc > 1 && std::strcmp(argv[1], "__worker") == 0) {
     return quench::worker_main({argv + 2, argv + argc});
+  }
+  if (argc > 1 && std::strcmp(argv[1], "__confined") == 0) {
+    return quench::confined_main({argv + 2, argv + argc});
   }
   int code = quench::kExitFailed;
   try {

@@ -24,15 +24,14 @@ constexpr std::string_view kTraining = "training steps";  // as the training loo
 
 }  // namespace
 
-Progress::Progress(const Context& context, bool prints_json, const std::string& form, RunLog* log,
-                   RunEta* eta)
-    : levels_(context.log_levels(prints_json)),
-      form_(form == "json"                                      ? Form::kJson
-            : prints_json || !levels_.show(QUENCH_LOG_INFO, "") ? Form::kQuiet
-                                                                : Form::kText),
+Progress::Progress(const Context& context, const std::string& form, RunLog* log, RunEta* eta)
+    : levels_(context.log_levels()),
+      form_(form == "json"                                    ? Form::kJson
+            : answers() || !levels_.show(QUENCH_LOG_INFO, "") ? Form::kQuiet
+                                                              : Form::kText),
       run_log_(log),
       eta_(eta),
-      terminal_(form != "json" && !prints_json && ::isatty(STDERR_FILENO) == 1),
+      terminal_(form != "json" && !answers() && ::isatty(STDERR_FILENO) == 1),
       start_(Clock::now()),
       last_shown_(Clock::now()) {
   HostServices& services = HostServices::instance();

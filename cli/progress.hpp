@@ -23,11 +23,11 @@ class Progress {
  public:
   // Connects to the host's progress and log services; the destructor disconnects. Shows the log
   // lines that the options of `context` let through, and progress for people only if these are also
-  // shown what happens (QUENCH_LOG_INFO), and nothing else is printed than JSON. `form`: of
-  // --progress. `log`, if there is one, gets all and must outlive this, as `eta` must, which is
-  // told of training and cells.
-  Progress(const Context& context, bool prints_json, const std::string& form = "",
-           RunLog* log = nullptr, RunEta* eta = nullptr);
+  // shown what happens (QUENCH_LOG_INFO), and --json was not given. `form`: of --progress. `log`,
+  // if there is one, gets all and must outlive this, as `eta` must, which is told of training and
+  // cells.
+  explicit Progress(const Context& context, const std::string& form = "", RunLog* log = nullptr,
+                    RunEta* eta = nullptr);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;

@@ -47,9 +47,7 @@ int code_of(const Command& command) {
     }
   }
   const int code = child.wait().code();
-  if (cancelled) {
-    fail(QUENCH_CANCELLED, "stopped on request");
-  }
+  stop_if_asked();
   return code;
 }
 

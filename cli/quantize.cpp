@@ -4,15 +4,19 @@
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
 #include "cli/progress.hpp"
+#include "cli/python_verb.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
+#include "core/base/io/atomic_file.hpp"
 #include "core/base/json/canonical_json.hpp"
+#include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/weights/export_weights.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/pass/evaluate.hpp"
 #include "core/pass/quantize_cell.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/version.hpp"
 #include "run/manifest/module_rules.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/row_folders.hpp"
@@ -28,7 +32,6 @@ struct QuantizeArguments : SingleModel {
   std::string format;
   std::string out;
   std::vector<std::string> metrics;
-  bool json = false;
 };
 
 struct Job {
@@ -121,6 +124,58 @@ nlohmann::json content_of(const Job& job, const fs::path& folder, Identities& id
                      missing);
 }
 
+nlohmann::json list_of(const std::vector<Record>& records) {
+  nlohmann::json out = nlohmann::json::array();
+  for (const Record& record : records) {
+    out.push_back(to_json(record));
+  }
+  return out;
+}
+
+// README.md, by Python (python/quench/card.py), with intervals where it has numpy. A folder without
+// one is none the worse: then a warning says so.
+void write_card(const Job& job, const QuantizeArguments& options, const Outcome& made,
+                SealedFolder& target, const Context& context) {
+  const QuantizerCell& cell = job.experiment.quantizers.front();
+  const nlohmann::json request = {
+      {"name", fs::path(options.out).lexically_normal().filename().string()},
+      {"model", options.model},
+      {"commit", locate_checkpoint(job.experiment.checkpoints.front(), context.hub()).commit},
+      {"label", cell.label},
+      {"version", kVersion},
+      {"quantizer",
+       {{"id", cell.plugin->id},
+        {"version", cell.plugin->version},
+        {"sha256", cell.plugin->sha256},
+        {"params", cell.parameters}}},
+      {"calibration", options.calibration},
+      {"format", job.format->id},
+      {"scheme", made.written.scheme},
+      {"bits_per_weight", made.bits_per_weight},
+      {"bytes", made.written.bytes},
+      {"float", list_of(made.floating)},
+      {"quantized", list_of(made.quantized)},
+      {"command", context.command_line()}};
+  for (const std::vector<std::string>& packages :
+       std::vector<std::vector<std::string>>{{"numpy", "scipy"}, {}}) {
+    try {
+      MemoryFile input;
+      input.write(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+      write_file_atomically(target.temporary() / "README.md",
+                            python_output({"card", {}, packages}, context, &input),
+                            &target.files());
+      return;
+    } catch (const Error& failure) {
+      if (failure.code() == QUENCH_CANCELLED) {
+        throw;
+      }
+      if (packages.empty()) {
+        print_warning(fmt::format("warning: {}: no model card: {}", options.out, failure.what()));
+      }
+    }
+  }
+}
+
 Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress,
             Context& context) {
   const Experiment& experiment = job.experiment;
@@ -152,15 +207,19 @@ Outcome run(const Job& job, const QuantizeArguments& options, Progress& progress
   out.quantized = measure(experiment, metrics, corpora, opened.model, tokenizer);
   progress.step("writing");
   SealedFolder target(options.out, /*replaces=*/false);
-  out.written = export_weights(context.catalog(), opened.folder, opened.model, *quantized.stored,
-                               target, options.tokenizer == "bytes" ? "" : options.tokenizer);
+  out.written =
+      export_weights(context.catalog(), opened.folder, opened.model, *quantized.stored, target,
+                     options.tokenizer == "bytes"
+                         ? ""
+                         : read_tokenizer_name(context.catalog(), options.tokenizer).path);
+  write_card(job, options, out, target, context);
   target.publish(made_from);
   return out;
 }
 
 void print_result(const Outcome& result, const QuantizeArguments& options, const Job& job) {
   const nlohmann::json& stored = result.details.at("stored");
-  if (!options.json) {
+  if (!answers()) {
     for (size_t i = 0; i < result.quantized.size(); ++i) {
       fmt::print(results(), "{:<32} float {}  quantized {}\n", result.quantized[i].metric,
                  result.floating[i].value.dump(), result.quantized[i].value.dump());
@@ -196,7 +255,7 @@ int quantize(const QuantizeArguments& options, Context& context) {
   const Job job = as_usage([&] { return make_job(options, context); });
   HubClaim claim;
   claim.set(hub_commits(job.experiment.checkpoints, context));
-  Progress progress(context, options.json);
+  Progress progress(context);
   const Outcome result = run(job, options, progress, context);
   progress.clear();
   print_result(result, options, job);
@@ -223,7 +282,7 @@ void add_quantize(Verb& verb, Context& context) {
   verb.option("--metric", options->metrics,
               "id[:key=value,...], measured before and after; repeatable")
       .placeholder("SPEC");
-  verb.flag("--json", options->json, "Print the result as JSON");
+  verb.json("Print the result as JSON");
   add_plugin_options(verb, context);
   add_thread_option(verb, context);
   add_log_options(verb, context);

@@ -19,18 +19,17 @@ struct ReportOptions {
   std::string format = "html";
   std::string out;
   std::string figure;
-  bool json = false;
 };
 
 int report(const ReportOptions& options, const Context& context) {
-  if (!options.figure.empty() && (options.format == "html" || options.json)) {
+  if (!options.figure.empty() && (options.format == "html" || answers())) {
     throw UsageError(QUENCH_INVALID_ARGUMENT,
                      fmt::format("--figure {}: {} holds all figures; wanted --format pdf, svg, "
                                  "png or csv with it",
-                                 printable(options.figure), options.json ? "--json" : "the page"));
+                                 printable(options.figure), answers() ? "--json" : "the page"));
   }
   const std::filesystem::path folder = run_folder(options.run);
-  if (options.json) {
+  if (answers()) {
     const PythonVerb verb = report_verb(folder, {"--json"}, /*draws=*/false, context);
     answer(parse_json(python_output(verb, context), "report"));
     return kExitOk;
@@ -59,7 +58,7 @@ void add_report(Verb& verb, Context& context) {
               "Folder to write to (default: RUN for html, else RUN/figures)")
       .placeholder("DIR");
   verb.option("--figure", options->figure, "Only this figure").placeholder("NAME");
-  verb.flag("--json", options->json, "Print contrasts, cells and failures as JSON instead");
+  verb.json("Print contrasts, cells and failures as JSON instead");
   verb.does([&context, options] { return report(*options, context); });
 }
 

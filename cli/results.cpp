@@ -1,5 +1,6 @@
 // quench results RUN...: prints records as a table, CSV or JSON; Python writes them as SQLite,
-// Parquet, Markdown and LaTeX (python/quench/tables.py).
+// Parquet, Markdown and LaTeX (python/quench/tables.py), and as leaderboards and lm-eval have them
+// (python/quench/conventions.py).
 #include <fmt/format.h>
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
@@ -19,6 +20,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/json_members.hpp"
+#include "core/store/record.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/selection.hpp"
 
@@ -31,10 +33,11 @@ struct ResultsOptions {
   std::string where;
   std::string sqlite;
   std::string parquet;
+  std::string eee;
+  std::string lm_eval;
   std::string table;
   std::string provenance;
   bool csv = false;
-  bool json = false;
 };
 
 // Names the quantized values from which no error is derived.
@@ -58,11 +61,34 @@ std::string alone_warning(const std::string& run, const RunScan& scan,
       alone.size() > kMostNames ? "; ..." : "");
 }
 
+// Says how many values have a plugin that opened its files by itself, or "".
+std::string unchecked_warning(const std::string& run, const RunScan& scan) {
+  const auto count = std::count_if(scan.counted.begin(), scan.counted.end(), [&](size_t i) {
+    const RecordLine& line = scan.lines[i];
+    const std::string_view details = line.field("details");
+    if (line.failed || line.index > 0 || details.find(kUncheckedInputs) == std::string_view::npos) {
+      return false;
+    }
+    const nlohmann::json parsed = parse_json(details, scan.files[line.file].string());
+    const auto inputs = parsed.find(kInputsDetail);
+    return inputs != parsed.end() && *inputs == kUncheckedInputs;
+  });
+  return count == 0
+             ? ""
+             : fmt::format(
+                   "{}: {} value{} `inputs: unchecked`: a plugin opened its files by itself, "
+                   "so no key holds what was read",
+                   run, count, count == 1 ? " has" : "s have");
+}
+
 // Merges several runs and reports on stderr what does not count.
 RunScan scan_runs(const std::vector<std::string>& runs) {
   RunScan all;
   for (const std::string& run : runs) {
     RunScan scan = scan_run(folder_with_run(run));
+    if (const std::string line = unchecked_warning(run, scan); !line.empty()) {
+      print_warning(line);
+    }
     const std::vector<size_t> alone = add_derived(scan);
     if (!alone.empty()) {
       print_warning(alone_warning(run, scan, alone));
@@ -317,11 +343,15 @@ int results(const ResultsOptions& options, const Context& context) {
   } else if (!options.parquet.empty()) {
     return write_in_python({"tables", {"--parquet=" + options.parquet}, {"pyarrow"}}, scan, lines,
                            context);
+  } else if (!options.eee.empty()) {
+    return write_in_python({"conventions", {"--eee=" + options.eee}}, scan, lines, context);
+  } else if (!options.lm_eval.empty()) {
+    return write_in_python({"conventions", {"--lm-eval=" + options.lm_eval}}, scan, lines, context);
   } else if (options.table == "md" || options.table == "latex") {
     return write_in_python({"tables", {"--table=" + options.table}}, scan, lines, context);
   } else if (options.csv) {
     write_csv(scan, lines);
-  } else if (options.json) {
+  } else if (answers()) {
     write_json(scan, lines);
   } else {
     write_table(scan, lines);
@@ -342,11 +372,17 @@ void add_results(Verb& verb, Context& context) {
               "Only these records: \"quantizer.id=x and step>=600 and metric=quantization_error\"")
       .placeholder("EXPR");
   const Option csv = verb.flag("--csv", options->csv, "Print comma-separated values");
-  const Option json = verb.flag("--json", options->json, "Print records as JSON");
+  const Option json = verb.json("Print records as JSON");
   const Option sqlite =
       verb.option("--sqlite", options->sqlite, "Write a database").placeholder("FILE");
   const Option parquet =
       verb.option("--parquet", options->parquet, "Write a Parquet file").placeholder("FILE");
+  const Option eee =
+      verb.option("--eee", options->eee, "Write a file of Every Eval Ever for each model")
+          .placeholder("DIR");
+  const Option lm_eval =
+      verb.option("--lm-eval", options->lm_eval, "Write results as lm-eval does for each model")
+          .placeholder("DIR");
   const Option table = verb.option("--table", options->table, "Print a table: md or latex")
                            .one_of({"md", "latex", "text"});
   const Option provenance =
@@ -354,7 +390,7 @@ void add_results(Verb& verb, Context& context) {
                   "Print inputs, versions and hashes of a cell: a key's first digits, or a "
                   "selection")
           .placeholder("CELL");
-  verb.exclusive({csv, json, sqlite, parquet, table, provenance});
+  verb.exclusive({csv, json, sqlite, parquet, eee, lm_eval, table, provenance});
   verb.does([&context, options] { return results(*options, context); });
 }
 

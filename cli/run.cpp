@@ -11,6 +11,7 @@
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
+#include "cli/plan_views.hpp"
 #include "cli/progress.hpp"
 #include "cli/report_in_python.hpp"
 #include "cli/run_attempt.hpp"
@@ -23,6 +24,7 @@
 #include "core/store/home.hpp"
 #include "run/grid/current_texts.hpp"
 #include "run/grid/expected_run.hpp"
+#include "run/interrupted.hpp"
 #include "run/runner.hpp"
 
 namespace quench {
@@ -104,7 +106,7 @@ LoadedRun load_and_fetch(const RunOptions& options, Context& context, HubSession
   if (wanted.empty()) {
     return run;
   }
-  Progress progress(context, options.manifest.json, options.progress);
+  Progress progress(context, options.progress);
   session.fetch(session.plan(wanted), progress);
   progress.clear();
   // What the cache has may be less than all revisions; a share must be cut from all of them.
@@ -124,14 +126,15 @@ void claim_checkpoints(const LoadedRun& run, const Context& context, HubClaim& c
 // What processes that were killed left half-written; exports and averages see to their own.
 void remove_leftovers(const fs::path& folder, const fs::path& home) {
   for (const fs::path& each :
-       {folder, folder / "claims", folder / "training", home / "training", home / "tokens"}) {
+       {folder, folder / "claims", folder / "training", home, home / "training", home / "tokens",
+        home / "records", home / "fingerprints"}) {
     remove_ended(each);
   }
 }
 
 // There are more shares than pieces of work.
-int report_empty_share(const RunOptions& options, const LoadedRun& run) {
-  if (options.manifest.json) {
+int report_empty_share(const LoadedRun& run) {
+  if (answers()) {
     answer_run(run, {}, {});
   } else {
     fmt::print(results(), "{}: share {}/{} has nothing to do\n", run.manifest.name,
@@ -141,6 +144,9 @@ int report_empty_share(const RunOptions& options, const LoadedRun& run) {
 }
 
 int run(const RunOptions& options, Context& context) {
+  if (options.dry_run) {
+    return plan_run(options.manifest, context);
+  }
   using Clock = std::chrono::steady_clock;
   context.apply_threads();
   require_writable_home(context.home());
@@ -150,13 +156,13 @@ int run(const RunOptions& options, Context& context) {
   }
   const LoadedRun loaded =
       session ? load_and_fetch(options, context, *session) : load_run(options.manifest, context);
-  if (!loaded.engine.empty() && !options.manifest.json) {
+  if (!loaded.engine.empty() && !answers()) {
     fmt::print(results(), "share {} of {} ({})\n", loaded.share->number, loaded.share->of,
                loaded.engine);
     std::fflush(results());
   }
   if (loaded.experiments.empty()) {
-    return report_empty_share(options, loaded);
+    return report_empty_share(loaded);
   }
   const bool brings = session && loaded.manifest.storage;
   HubClaim claim;
@@ -167,8 +173,7 @@ int run(const RunOptions& options, Context& context) {
   RunKnowledge knowledge = knowledge_of(loaded, context, options.fresh);
   Rates rates(context.home());
   const std::vector<Cell> cells =
-      survey(loaded.experiments, knowledge.identities, knowledge.finished,
-             {options.fresh, options.retry == "failed"});
+      knowledge.survey(loaded.experiments, {options.fresh, options.retry == "failed"});
   const ExpectedRun expected =
       expected_run(loaded.experiments, cells, knowledge.identities, rates, context.home());
   nlohmann::json texts = current_texts(loaded.experiments, knowledge);
@@ -194,23 +199,29 @@ int run(const RunOptions& options, Context& context) {
   const std::vector<Record> records = attempt.run();
   const std::chrono::duration<double> took = Clock::now() - start;
   const auto failed = [](const Record& record) { return !record.error.empty(); };
-  const auto failures = std::count_if(records.begin(), records.end(), failed);
+  std::vector<Record> there = records;
+  const auto interrupted = std::erase_if(there, was_interrupted);
+  const auto failures = std::count_if(there.begin(), there.end(), failed);
   if (!attempt.kept().empty()) {
     learn_rates(loaded, knowledge, rates, attempt.kept());
   }
   const Conclusion conclusion = conclude(loaded.folder, context);
-  if (options.manifest.json) {
+  if (answers()) {
     answer_run(loaded, with_derived(records), attempt.unwritten());
   } else {
-    fmt::print(results(), "{}", records_table(with_derived(records), output_columns()));
-    fmt::print(results(), "{} records, {} of them new: {}\n", records.size(), attempt.kept().size(),
+    fmt::print(results(), "{}", records_table(with_derived(there), output_columns()));
+    fmt::print(results(), "{} records, {} of them new: {}\n", there.size(), attempt.kept().size(),
                loaded.folder.string());
     const std::optional<double> seconds = expected.seconds();
     fmt::print(results(), "finished in {}{}\n", duration_text(took.count()),
                seconds ? fmt::format(", estimated {}", duration_text(*seconds)) : "");
-    fmt::print(results(), "{}", conclusion.text);
+    fmt::print(results(), "{}", fitted_lines(conclusion.text));
     if (failures > 0) {
       fmt::print(results(), "{} failed; try them again with: {} --retry failed\n", failures,
+                 context.command_line());
+    }
+    if (interrupted > 0) {
+      fmt::print(results(), "{} not measured; measure them with: {}\n", interrupted,
                  context.command_line());
     }
     if (!attempt.unwritten().empty()) {
@@ -219,7 +230,10 @@ int run(const RunOptions& options, Context& context) {
     }
   }
   if (failures > 0) {
-    return incomplete(fmt::format("{} of {} records failed", failures, records.size()));
+    return incomplete(fmt::format("{} of {} records failed", failures, there.size()));
+  }
+  if (interrupted > 0) {
+    return incomplete(fmt::format("{} cells were not measured", interrupted));
   }
   if (!attempt.unwritten().empty()) {
     return incomplete(
@@ -238,6 +252,7 @@ void add_run(Verb& verb, Context& context) {
   auto options = std::make_shared<RunOptions>();
   add_manifest_options(verb, context, options->manifest);
   add_share_option(verb, options->manifest);
+  verb.flag("--dry-run", options->dry_run, "Only what `quench plan` prints");
   verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
   verb.flag("--fetch", options->fetch,
             "Download what the cache lacks: all of it first, or with `storage` one by one");

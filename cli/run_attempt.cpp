@@ -106,7 +106,7 @@ Attempt::Attempt(const RunOptions& options, const LoadedRun& run, RunKnowledge& 
       to_do_(to_do),
       total_(total),
       eta_(std::move(expected.training), std::move(expected.cells), RunEta::Clock::now()),
-      progress_(context, options.manifest.json, options.progress, &log_, &eta_) {}
+      progress_(context, options.progress, &log_, &eta_) {}
 
 std::vector<Record> Attempt::run() {
   RunnerOptions runner;

@@ -22,6 +22,7 @@ namespace quench {
 
 struct RunOptions {
   ManifestOptions manifest;
+  bool dry_run = false;
   bool fail_fast = false;
   bool fresh = false;
   bool fetch = false;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "core/names.hpp"
 
 namespace quench {
 
@@ -33,15 +34,7 @@ std::vector<std::string> names_below(const fs::path& folder, bool folders) {
 std::string known_runs() {
   constexpr size_t kShown = 8;
   const std::vector<std::string> names = names_below(kRuns, true);
-  if (names.empty()) {
-    return "";
-  }
-  const size_t shown = std::min(kShown, names.size());
-  std::string out = fmt::format("; {}/ has ", kRuns);
-  for (size_t i = 0; i < shown; ++i) {
-    out += (i == 0 ? "" : ", ") + printable(names[i], 100);
-  }
-  return names.size() > shown ? fmt::format("{} and {} more", out, names.size() - shown) : out;
+  return names.empty() ? "" : fmt::format("; {}/ has {}", kRuns, first_of_names(names, kShown));
 }
 
 bool is_written_by_runs(const std::string& name) {

@@ -4,6 +4,7 @@
 
 #include "cli/log_levels.hpp"
 #include "core/base/io/utc_time.hpp"
+#include "core/base/json/or_null.hpp"
 
 namespace quench {
 
@@ -13,9 +14,6 @@ constexpr size_t kMostWaiting = 1000;
 
 std::string json_line(int level, std::string_view module, std::string_view cell,
                       std::string_view message) {
-  const auto or_null = [](std::string_view text) {
-    return text.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(text);
-  };
   const nlohmann::ordered_json line = {{"time", utc_now_to_milliseconds()},
                                        {"level", level_name(level)},
                                        {"plugin", or_null(module)},

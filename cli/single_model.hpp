@@ -1,12 +1,14 @@
-// The single model of `quench eval` and `quench quantize`, from their arguments.
+// The single model of `quench eval`, `quantize`, `gate` and `compare`, from their arguments.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "cli/command_line.hpp"
+#include "cli/command.hpp"
 #include "core/hub/environment.hpp"
 #include "core/inputs/experiment/experiment.hpp"
+#include "core/store/record.hpp"
 
 namespace quench {
 
@@ -24,5 +26,10 @@ void add_single_model(Verb& verb, SingleModel& to);
 // An experiment of that checkpoint without quantizers and metrics. Throws Error for an unknown
 // dtype, device or tokenizer, or an invalid path.
 Experiment experiment_of(const SingleModel& model, Catalog& catalog, const HubEnvironment& hub);
+
+// The records of that experiment, of which nothing is kept; progress is shown. Throws Error if
+// there is no value at all; with `fail_fast` if any cell fails.
+std::vector<Record> measure_once(const Experiment& experiment, Context& context,
+                                 bool fail_fast = false);
 
 }  // namespace quench

@@ -12,6 +12,7 @@
 #include "cli/run_folder.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/hub/hub_spec.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/heartbeat.hpp"
@@ -31,7 +32,6 @@ constexpr size_t kMaxCell = 4096;
 struct StatusOptions {
   std::string run;
   bool watch = false;
-  bool json = false;
 };
 
 // Counts evaluations from the records alone, as a resumed run would find them.
@@ -133,9 +133,6 @@ std::vector<HeartbeatState> shown(const std::vector<HeartbeatState>& all,
 }
 
 nlohmann::json describe(const HeartbeatState& state, Pulse life) {
-  const auto or_null = [](const std::optional<double>& value) {
-    return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-  };
   const uint64_t ended = state.done + state.failed;
   return {{"job", state.job},
           {"attempt", state.attempt},
@@ -188,7 +185,7 @@ bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatche
   }
   const ClusterStatus& tasks = cluster.look();
   alive = alive || tasks.active;
-  if (options.json) {
+  if (answers()) {
     answer_line({{"run", options.run},
                  {"jobs", jobs},
                  {"cluster", tasks.jobs},
@@ -221,9 +218,7 @@ int status(StatusOptions options, const Context& context) {
   ClusterWatcher cluster(options.run, context);
   while (show(options, watcher, cluster) && options.watch) {
     for (int i = 0; i < 20; ++i) {
-      if (HostServices::instance().cancel_flag()) {
-        fail(QUENCH_CANCELLED, "stopped on request");
-      }
+      stop_if_asked();
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
@@ -237,7 +232,7 @@ void add_status(Verb& verb, Context& context) {
   verb.examples({"quench status runs/m --watch"});
   verb.option("run", options->run, "Folder of the run, or its name below runs/").required();
   verb.flag("--watch", options->watch, "Repeat every two seconds until nothing runs");
-  verb.flag("--json", options->json, "Print JSON, one document per line");
+  verb.json("Print JSON, one document per line");
   verb.does([&context, options] { return status(*options, context); });
 }
 

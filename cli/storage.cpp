@@ -199,7 +199,7 @@ StorageNeeds storage_needs(const std::vector<Experiment>& experiments,
       }
     }
     for (const RowFolder& row : row_folders(experiment, places)) {
-      if (!is_known_current(experiment, row, identities)) {
+      if (!survey_row(experiment, row, identities).is_current()) {
         add_files(at, row.weights);
       }
     }

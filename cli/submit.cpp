@@ -14,6 +14,7 @@
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
+#include "core/plugin/catalog/python_file.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/expected_run.hpp"
 
@@ -93,6 +94,13 @@ std::vector<std::string> run_arguments(const SubmitOptions& options, const Loade
 std::vector<std::pair<std::string, std::string>> environment_of(Context& context) {
   std::vector<std::pair<std::string, std::string>> out = context.installation;
   out.emplace_back("QUENCH_HOME", context.home().string());
+  const auto names_python = [](const auto& each) { return each.first == "QUENCH_PYTHON"; };
+  if (std::none_of(out.begin(), out.end(), names_python)) {
+    try {  // tasks may find another one
+      out.emplace_back("QUENCH_PYTHON", usual_interpreter(context.python).string());
+    } catch (const Error&) {  // without any, as here
+    }
+  }
   try {
     out.emplace_back("HF_HUB_CACHE", absolute_path(hub_cache_root(context.hub())).string());
   } catch (const Error&) {  // no variable says where the cache is, here as little as there
@@ -124,8 +132,8 @@ void look_ahead(const LoadedRun& run, const SubmitOptions& options, uint64_t cou
   });
   RunKnowledge knowledge = knowledge_of(run, context);
   const Rates rates(context.home());
-  std::vector<Cell> cells = survey(run.experiments, knowledge.identities, knowledge.finished,
-                                   {/*fresh=*/false, options.retry == "failed"});
+  std::vector<Cell> cells =
+      knowledge.survey(run.experiments, {/*fresh=*/false, options.retry == "failed"});
   as_usage([&] {
     check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
   });
@@ -175,11 +183,11 @@ void look_ahead(const LoadedRun& run, const SubmitOptions& options, uint64_t cou
 }
 
 // Prints what came of it. Throws what went wrong.
-void tell(const SubmitOptions& options, const nlohmann::json& said) {
+void tell(const nlohmann::json& said) {
   for (const nlohmann::json& warning : said.at("warnings")) {
     print_warning("warning: " + warning.get<std::string>());
   }
-  if (!options.manifest.json) {
+  if (!answers()) {
     fmt::print(results(), "{}", said.at("text").get<std::string>());
   }
   if (const nlohmann::json& error = said.at("error"); !error.is_null()) {
@@ -222,7 +230,7 @@ int submit(const SubmitOptions& options, Context& context) {
                             {"here", fs::current_path().string()},
                             {"environment", environment_of(context)}};
   look_ahead(run, options, count, static_cast<uint32_t>(cpus), context, request);
-  tell(options, as_usage([&] { return cluster_answer("submit", request, context); }));
+  tell(as_usage([&] { return cluster_answer("submit", request, context); }));
   return kExitOk;
 }
 

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "cli/standard_streams.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/error.hpp"
@@ -119,7 +120,7 @@ std::optional<size_t> first_to_leave(const std::vector<ColumnFit>& fits) {
 }
 
 std::string left_out_line(const std::vector<std::string>& names, size_t width) {
-  return folded(fmt::format("no room for {}; a wider terminal or `| cat` shows it",
+  return folded(fmt::format("too narrow for {}; a wider terminal or `| cat` shows it",
                             fmt::join(names, ", ")),
                 width) +
          "\n";
@@ -230,6 +231,11 @@ std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& che
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<ColumnFit>& fits, std::optional<size_t> width) {
   return width ? fitted(printable_cells(rows), fits, *width) : aligned(printable_cells(rows));
+}
+
+void print_table(const std::vector<std::vector<std::string>>& rows,
+                 const std::vector<ColumnFit>& fits) {
+  fmt::print(results(), "{}", aligned_table(rows, fits, output_columns()));
 }
 
 namespace {

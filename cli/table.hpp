@@ -93,4 +93,8 @@ std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<ColumnFit>& fits = {},
                           std::optional<size_t> width = std::nullopt);
 
+// Prints them to results(), as wide as the terminal.
+void print_table(const std::vector<std::vector<std::string>>& rows,
+                 const std::vector<ColumnFit>& fits);
+
 }  // namespace quench

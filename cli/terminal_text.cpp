@@ -121,7 +121,7 @@ std::string progress_line(const ProgressState& state, size_t columns) {
     }
   }
   const std::string all =
-      state.run_left ? fmt::format("; whole run {}", duration_text(*state.run_left)) : "";
+      state.run_left ? fmt::format("; whole run {} left", duration_text(*state.run_left)) : "";
   for (const std::string& tail : {share + bar + rate + left + all, share + bar + rate + left,
                                   share + rate + left, share + left, share}) {
     const size_t taken = columns_of(count) + columns_of(tail);

@@ -1,10 +1,15 @@
 // The width of the terminal that shows what a command prints, and text that fits into it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "cli/standard_streams.hpp"
 
 namespace quench {
 
@@ -18,6 +23,12 @@ std::optional<size_t> output_columns();
 // Folds the lines that do not fit into output_columns() between their words; what follows the
 // first part of a line is indented.
 std::string fitted_lines(const std::string& text, size_t indent = 2);
+
+// Prints one line to results(), folded likewise.
+template <typename... Args>
+void print_line(fmt::format_string<Args...> format, Args&&... args) {
+  fmt::print(results(), "{}\n", fitted_lines(fmt::format(format, std::forward<Args>(args)...)));
+}
 
 // What the line of work under way shows, which never wraps.
 struct ProgressState {

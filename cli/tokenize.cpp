@@ -4,7 +4,6 @@
 #include <ext/stdio_sync_filebuf.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <istream>
 #include <ostream>
@@ -23,13 +22,11 @@ namespace {
 
 // The standard library resumes a read that a signal interrupts, so a program that waits
 // for a terminal or a pipe would not notice a stop request. Reading throws
-// Error(CANCELLED) within a tenth of a second after `cancel` is set, Error(DATA_LOSS) if
-// the device fails.
+// Error(CANCELLED) within a tenth of a second after that, Error(DATA_LOSS) if the device
+// fails.
 class InterruptibleInput final : public std::streambuf {
  public:
-  // The caller keeps both alive.
-  InterruptibleInput(int descriptor, const std::atomic<bool>& cancel)
-      : descriptor_(descriptor), cancel_(cancel) {}
+  explicit InterruptibleInput(int descriptor) : descriptor_(descriptor) {}
 
  private:
   int_type underflow() override;
@@ -37,15 +34,12 @@ class InterruptibleInput final : public std::streambuf {
   std::streamsize showmanyc() override;
 
   int descriptor_;
-  const std::atomic<bool>& cancel_;
   std::array<char, 1 << 16> buffer_{};
 };
 
 InterruptibleInput::int_type InterruptibleInput::underflow() {
   for (;;) {
-    if (cancel_) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     // Waits with a timeout, because a signal may arrive between the check above and the wait.
     constexpr int kMilliseconds = 100;
     pollfd waited{descriptor_, POLLIN, 0};
@@ -71,10 +65,9 @@ std::streamsize InterruptibleInput::showmanyc() {
 }
 
 Tokenizer open_tokenizer(Context& context, const std::string& given) {
-  if (given == "bytes") {
-    return Tokenizer::bytes();
-  }
-  return Tokenizer::open(context.catalog(), tokenizer_file(context.catalog(), given));
+  Catalog& catalog = context.catalog();
+  const std::string file = take_tokenizer(catalog, read_tokenizer_name(catalog, given));
+  return file == "bytes" ? Tokenizer::bytes() : Tokenizer::open(catalog, file);
 }
 
 }  // namespace
@@ -87,13 +80,13 @@ void add_tokenize(Verb& verb, Context& context) {
   auto options = std::make_shared<Options>();
   verb.examples({"printf '\"a text\"\\n' | quench tokenize model/tokenizer.json"});
   verb.option("tokenizer", options->tokenizer,
-              "A file that a tokenizer plugin reads, a folder that has one, or bytes")
+              "A file that a tokenizer plugin reads, a folder that has one, ID:FILE, or bytes")
       .required();
   verb.flag("--special", options->special, "Add the tokenizer's special tokens");
   add_plugin_options(verb, context);
   verb.does([&context, options] {
     Tokenizer tokenizer = open_tokenizer(context, options->tokenizer);
-    InterruptibleInput input(STDIN_FILENO, HostServices::instance().cancel_flag());
+    InterruptibleInput input(STDIN_FILENO);
     std::istream lines(&input);
     lines.exceptions(std::ios::badbit);  // exceptions from reading pass through
     __gnu_cxx::stdio_sync_filebuf<char> ids(results());

@@ -24,6 +24,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/hub/blob.hpp"
 #include "core/hub/resolve.hpp"
+#include "core/names.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/difference.hpp"
 #include "core/store/equivalences.hpp"
@@ -69,11 +70,6 @@ bool is_input(const Difference& difference) {
   return !difference.path.starts_with("environment") && !difference.path.starts_with("host");
 }
 
-std::string cells_text(const std::vector<std::string>& cells) {
-  return cells.size() == 1 ? cells.front()
-                           : fmt::format("{} and {} more", cells.front(), cells.size() - 1);
-}
-
 // Hashes the inputs of the run's cells, believing nothing that is remembered of files, and compares
 // with the keys' parts in its records. Throws UsageError where the run's manifest cannot be read.
 Findings verify_inputs(const std::string& run, Context& context) {
@@ -108,7 +104,12 @@ Findings verify_inputs(const std::string& run, Context& context) {
       if (error.code() == QUENCH_CANCELLED) {
         throw;
       }
-      unknown[error.what()].push_back(name);
+      if (error.code() == QUENCH_DATA_LOSS) {  // not what its seal or its name says
+        ++out.checked;
+        changed[error.what()].push_back(name);
+      } else {
+        unknown[error.what()].push_back(name);
+      }
     }
   }
   for (const Record& record : knowledge.records.records) {
@@ -121,10 +122,10 @@ Findings verify_inputs(const std::string& run, Context& context) {
     }
   }
   for (const auto& [line, cells] : changed) {
-    out.faults.push_back(fmt::format("{} ({})", line, cells_text(cells)));
+    out.faults.push_back(fmt::format("{} ({})", line, first_of_names(cells, 1)));
   }
   for (const auto& [reason, cells] : unknown) {
-    out.unchecked.push_back(fmt::format("{} ({})", reason, cells_text(cells)));
+    out.unchecked.push_back(fmt::format("{} ({})", reason, first_of_names(cells, 1)));
   }
   return out;
 }
@@ -135,7 +136,6 @@ struct VerifyOptions {
   std::string run;
   bool read_data = false;
   bool inputs = false;
-  bool json = false;
 };
 
 // Checks the folders of weights that the run wrote, each file against its hash.
@@ -309,7 +309,7 @@ int verify(const VerifyOptions& options, Context& context) {
   } else {
     verify_run(folder_with_run(options.run).string(), options.read_data, findings);
   }
-  if (options.json) {
+  if (answers()) {
     answer({{"checked", findings.checked},
             {"faults", findings.faults},
             {"unchecked", findings.unchecked}});
@@ -349,7 +349,7 @@ void add_verify(Verb& verb, Context& context) {
             "run also the weights that it wrote");
   verb.flag("--inputs", options->inputs,
             "Hash again what a run's records were measured from, and say what changed since");
-  verb.flag("--json", options->json, "Print JSON");
+  verb.json();
   add_plugin_options(verb, context);
   verb.does([&context, options] { return verify(*options, context); });
 }

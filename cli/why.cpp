@@ -5,6 +5,7 @@
 #include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/store/difference.hpp"
 
 namespace quench {
@@ -71,8 +72,8 @@ nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& k
           {"job", experiment.job},
           {"state", to_text(cell.state)},
           {"reason", parts ? cell.reason : missing},
-          {"key", cell.key.empty() ? nlohmann::json() : nlohmann::json(cell.key)},
-          {"parts", parts ? *parts : nlohmann::json()},
+          {"key", or_null(cell.key)},
+          {"parts", or_null(parts)},
           {"differences", differences}};
 }
 
@@ -113,8 +114,7 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
 int why(const WhyOptions& options, Context& context) {
   const LoadedRun run = load_run(options.manifest, context);
   RunKnowledge knowledge = knowledge_of(run, context);
-  const std::vector<Cell> cells =
-      survey(run.experiments, knowledge.identities, knowledge.finished, {});
+  const std::vector<Cell> cells = knowledge.survey(run.experiments);
   const std::vector<size_t> found = matching(run, cells, options.cell);
   if (found.empty()) {
     throw UsageError(
@@ -122,7 +122,7 @@ int why(const WhyOptions& options, Context& context) {
         fmt::format("no cell of {} is called \"{}\"; `quench plan {} --all` lists them",
                     run.manifest.name, printable(options.cell), options.manifest.manifest));
   }
-  if (options.manifest.json) {
+  if (answers()) {
     nlohmann::json list = nlohmann::json::array();
     for (const size_t i : found) {
       list.push_back(explained(run, cells[i], knowledge));

@@ -19,6 +19,7 @@ set(compiled_alone
     core/pass/score.cpp
     core/plugin/calls/process_state.cpp
     core/plugin/handles/format_writer.cpp
+    core/plugin/catalog/announced_plugins.cpp
     core/plugin/catalog/python_file.cpp
     core/plugin/catalog/search_path.cpp
     core/plugin/services/tasks_service.cpp

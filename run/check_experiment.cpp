@@ -19,6 +19,8 @@
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/plugin/handles/quantizer_handle.hpp"
 #include "core/plugin/handles/transform_handle.hpp"
+#include "core/plugin/services/devices.hpp"
+#include "core/plugin/services/host_services.hpp"
 #include "core/store/fingerprints.hpp"
 #include "run/checks.hpp"
 #include "run/grid/grid.hpp"
@@ -275,10 +277,24 @@ bool looks_alike(const Experiment& a, const Experiment& b) {
                                      a.training->recipe.config == b.training->recipe.config;
 }
 
+// Another machine may compute what is planned here.
+void warn_of_missing_device(const std::vector<Experiment>& experiments) {
+  for (const Experiment& experiment : experiments) {
+    try {
+      require_device(experiment.device);
+    } catch (const Error& missing) {
+      HostServices::instance().log(QUENCH_LOG_WARNING, "",
+                                   fmt::format("{}; `run` needs it where it runs", missing.what()));
+      return;
+    }
+  }
+}
+
 }  // namespace
 
 void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
                    const HubEnvironment& hub, const Fingerprints& memory) {
+  warn_of_missing_device(experiments);
   std::vector<const Experiment*> seen;
   for (const Experiment& experiment : experiments) {
     const bool again = std::any_of(seen.begin(), seen.end(), [&](const Experiment* other) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -31,6 +32,11 @@ void check_planned(Catalog& catalog, const std::vector<Experiment>& experiments,
 
 // Quantizers with something to do: indices of an experiment and of a quantizer in it.
 using WantedQuantizers = std::set<std::pair<size_t, size_t>>;
+// Those that calibrate for cells that are `to_do`, as far as `counts` of their calibration holds.
+WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
+                                   const std::vector<Cell>& cells,
+                                   const std::function<bool(const Cell&)>& to_do,
+                                   const std::function<bool(const Calibration&)>& counts = {});
 
 // Finds calibrations for whose sequences their corpora have too little text, as far as the
 // tokenizers are here. Throws likewise.

@@ -16,15 +16,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr uint64_t kSmallText = uint64_t{64} << 20;
+constexpr uint64_t kTinyText = uint64_t{1} << 20;  // tokenized faster than a person reads a plan
 
-bool is_small(const CorpusUse& use) {
+bool is_below(const CorpusUse& use, uint64_t limit) {
   uint64_t bytes = 0;
   for (const fs::path& file : corpus_files(use)) {
     std::error_code unreadable;
     const uint64_t size = fs::file_size(file, unreadable);
-    bytes += unreadable ? kSmallText : size;
+    bytes += unreadable ? limit : size;
   }
-  return bytes < kSmallText;
+  return bytes < limit;
 }
 
 // The tokenizers of the experiment's checkpoints, as far as these are here; one for each model.
@@ -75,6 +76,23 @@ void check_each_text(Catalog& catalog, const std::vector<Experiment>& experiment
 
 }  // namespace
 
+WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
+                                   const std::vector<Cell>& cells,
+                                   const std::function<bool(const Cell&)>& to_do,
+                                   const std::function<bool(const Calibration&)>& counts) {
+  WantedQuantizers out;
+  for (const Cell& cell : cells) {
+    const auto& quantizer = cell.variant.quantizer;
+    const auto* calibration =
+        quantizer ? &experiments[cell.job].quantizers[*quantizer].calibration : nullptr;
+    if (calibration != nullptr && *calibration && !out.contains({cell.job, *quantizer}) &&
+        to_do(cell) && (!counts || counts(**calibration))) {
+      out.emplace(cell.job, *quantizer);
+    }
+  }
+  return out;
+}
+
 void check_calibration_text(Catalog& catalog, const std::vector<Experiment>& experiments,
                             const WantedQuantizers& wanted, Corpora& corpora) {
   check_each_text(catalog, experiments, wanted, corpora.hub(),
@@ -86,23 +104,15 @@ void check_calibration_text(Catalog& catalog, const std::vector<Experiment>& exp
 void check_kept_text(Catalog& catalog, const std::vector<Experiment>& experiments,
                      const std::vector<Cell>& cells, const fs::path& home,
                      const HubEnvironment& hub) {
-  WantedQuantizers wanted;
-  for (const Cell& cell : cells) {
-    const auto& quantizer = cell.variant.quantizer;
-    if (cell.state == CellState::kToDo && quantizer) {
-      const auto& calibration = experiments[cell.job].quantizers[*quantizer].calibration;
-      if (calibration && !wanted.contains({cell.job, *quantizer}) &&
-          is_small(calibration->corpus)) {
-        wanted.emplace(cell.job, *quantizer);
-      }
-    }
-  }
+  const WantedQuantizers wanted = wanted_quantizers(
+      experiments, cells, [](const Cell& cell) { return cell.state == CellState::kToDo; },
+      [](const Calibration& use) { return is_below(use.corpus, kSmallText); });
   Corpora corpora(catalog, TokenCache(home), hub);
   check_each_text(catalog, experiments, wanted, hub,
                   [&](const Calibration& use, TokenizerChoice& tokenizer, uint32_t draws) {
-                    return corpora.knows_text(use, tokenizer, draws)
-                               ? corpora.lack_of_text(use, tokenizer, draws)
-                               : std::string();
+                    const bool quick = corpora.knows_text(use, tokenizer, draws) ||
+                                       is_below(use.corpus, kTinyText);
+                    return quick ? corpora.lack_of_text(use, tokenizer, draws) : std::string();
                   });
 }
 

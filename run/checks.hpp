@@ -13,15 +13,18 @@ namespace quench {
 
 class Checks {
  public:
-  // Runs `body`; keeps errors of the user's input and lets all others pass.
+  // Runs `body`; keeps errors of the user's input and lets all others pass, but for those of a
+  // plugin itself, such as the end of its process: what needs it reports them, and nothing else
+  // has to wait for it.
   template <typename Body>
   void attempt(const std::string& where, Body body) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     try {
       body();
     } catch (const Error& error) {
+      if (error.code() == QUENCH_INTERNAL) {
+        return;
+      }
       if (error.code() != QUENCH_INVALID_ARGUMENT && error.code() != QUENCH_NOT_FOUND) {
         throw;
       }

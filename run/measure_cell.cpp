@@ -14,6 +14,7 @@
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "run/grid/describe_cell.hpp"
+#include "run/interrupted.hpp"
 
 namespace quench {
 
@@ -213,6 +214,7 @@ std::vector<Record> WeightsRun::keep_failure(const MeasuredCell& cell,
         QUENCH_LOG_ERROR, "",
         fmt::format("{} was not measured and is not recorded as failed: {}",
                     weights_name(experiment_, weights_), record.error));
+    record.details[kInterruptedDetail] = true;
     return {record};
   }
   return run_.keep({record});

@@ -26,10 +26,6 @@ namespace {
 // Raise this when the same inputs give other files: layout of files, packing, side files.
 constexpr int kFolderFormat = 1;
 
-fs::path place_of_job(const fs::path& folder, const Experiment& experiment) {
-  return experiment.job == 0 ? folder : folder / folder_name_of_job(experiment.job);
-}
-
 bool is_kept(const Experiment& experiment, const WeightsCell& weights) {
   return weights.averaging && !weights.live && experiment.averagings[*weights.averaging].keep;
 }
@@ -56,7 +52,7 @@ std::vector<RowFolder> row_folders(const Experiment& experiment, const FolderPla
     const WeightsCell& weights = experiment.weights[w];
     const std::string name = folder_name(weights_name(experiment, weights));
     if (!places.averages.empty() && is_kept(experiment, weights)) {
-      out.push_back({w, {}, place_of_job(places.averages, experiment) / name});
+      out.push_back({w, {}, folder_of_job(places.averages, experiment.job) / name});
     }
     if (places.exports.empty() || weights.averaging) {
       continue;
@@ -65,7 +61,7 @@ std::vector<RowFolder> row_folders(const Experiment& experiment, const FolderPla
       if (variant.quantizer && variant.draw == 0 && variant.jitter == 0 &&
           experiment.quantizers[*variant.quantizer].store_as != nullptr) {
         out.push_back({w, variant,
-                       place_of_job(places.exports, experiment) / name /
+                       folder_of_job(places.exports, experiment.job) / name /
                            folder_name(experiment.quantizers[*variant.quantizer].label)});
       }
     }
@@ -106,14 +102,19 @@ std::optional<nlohmann::json> content_of(const Experiment& experiment, const Row
   return parts;
 }
 
-bool is_known_current(const Experiment& experiment, const RowFolder& row, Identities& identities) {
-  std::string missing;
+RowSurvey survey_row(const Experiment& experiment, const RowFolder& row, Identities& identities) {
+  RowSurvey out;
   try {
-    const auto made_from = content_of(experiment, row, identities, /*measure=*/false, missing);
-    return made_from && survey_folder(row.path, *made_from).state == FolderState::kCurrent;
-  } catch (const Error&) {
-    return false;  // reported when it is written
+    out.made_from = content_of(experiment, row, identities, /*measure=*/false, out.missing);
+  } catch (const Error& error) {  // its cells report it, too
+    out.missing = error.what();
   }
+  try {
+    out.there = survey_folder(row.path, out.made_from.value_or(nullptr));
+  } catch (const Error& error) {  // it cannot be read, so nothing is written there
+    out.there = {FolderState::kForeign, error.what(), std::nullopt};
+  }
+  return out;
 }
 
 std::vector<PendingRow> pending_rows(const std::vector<Experiment>& experiments,
@@ -122,7 +123,7 @@ std::vector<PendingRow> pending_rows(const std::vector<Experiment>& experiments,
   for (size_t i = 0; i < experiments.size(); ++i) {
     const Experiment& experiment = experiments[i];
     for (const RowFolder& row : row_folders(experiment, places)) {
-      if (is_known_current(experiment, row, identities)) {
+      if (survey_row(experiment, row, identities).is_current()) {
         continue;
       }
       const MemberCells files = files_of(experiment, experiment.weights[row.weights]);
@@ -177,9 +178,9 @@ void write_average(Catalog& catalog, const Experiment& experiment, const Pending
   std::vector<KeptMember> members;
   for (const size_t member : weights.members) {
     const CheckpointCell& cell = experiment.checkpoints[member];
-    members.push_back({open_files(catalog, cell, hub), cell.location,
-                       locate_checkpoint(cell, hub).commit,
-                       cell.revision.empty() ? cell.model : cell.revision, cell.step, cell.tokens});
+    members.push_back(
+        {open_files(catalog, cell, hub), cell.location, locate_checkpoint(cell, hub).commit,
+         cell.revision.empty() ? cell.model : cell.revision, cell.step, cell.tokens, cell.family});
   }
   KeepOptions keep;
   keep.weights = found;

@@ -10,6 +10,7 @@
 
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/plugin/handles/format_writer.hpp"
+#include "core/store/sealed_folder.hpp"
 #include "run/grid/grid.hpp"
 #include "run/grid/identity.hpp"
 
@@ -42,8 +43,15 @@ std::optional<nlohmann::json> content_of(const Experiment& experiment, const Row
                                          Identities& identities, bool measure,
                                          std::string& missing);
 
-// Whether the folder is there and current, as far as that is known without reading weights.
-bool is_known_current(const Experiment& experiment, const RowFolder& row, Identities& identities);
+// What is known of a folder without reading weights.
+struct RowSurvey {
+  std::optional<nlohmann::json> made_from;  // what it should be made from, if that is known
+  std::string missing;                      // else why it is not
+  FolderSurvey there;
+
+  bool is_current() const { return made_from && there.state == FolderState::kCurrent; }
+};
+RowSurvey survey_row(const Experiment& experiment, const RowFolder& row, Identities& identities);
 
 // A folder that is not known to be there and current.
 struct PendingRow {

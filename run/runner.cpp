@@ -40,9 +40,7 @@ std::vector<Record> RunState::keep(std::vector<Record> records) {
 }
 
 void RunState::throw_if_final(const Error& error) const {
-  if (HostServices::instance().cancel_flag()) {
-    fail(QUENCH_CANCELLED, "stopped on request");
-  }
+  stop_if_asked();
   if (losing_records || lost || options.fail_fast || (options.fail_without_values && !has_value)) {
     throw error;
   }
@@ -53,26 +51,9 @@ namespace {
 // Half a second. Throws Error(CANCELLED) after a stop request.
 void wait_for_others() {
   for (int i = 0; i < 5; ++i) {
-    if (HostServices::instance().cancel_flag()) {
-      fail(QUENCH_CANCELLED, "stopped on request");
-    }
+    stop_if_asked();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-}
-
-// Quantizers that calibrate for cells that may be computed.
-WantedQuantizers wanted_quantizers(const std::vector<Experiment>& experiments,
-                                   const std::vector<Cell>& cells, const CellHistory& history) {
-  WantedQuantizers out;
-  for (const Cell& cell : cells) {
-    const auto& quantizer = cell.variant.quantizer;
-    if (quantizer && experiments[cell.job].quantizers[*quantizer].calibration &&
-        !out.contains({cell.job, *quantizer}) &&
-        history.may_need_work(experiments[cell.job], cell)) {
-      out.emplace(cell.job, *quantizer);
-    }
-  }
-  return out;
 }
 
 // Makes the missing checkpoints. Returns false if another process is at it.
@@ -94,10 +75,10 @@ bool train_first(RunState& run, Job& job) {
     return false;
   }
   const RunnerOptions& options = run.options;
-  job.untrained =
-      train_job(run.catalog, experiment,
-                {options.home, options.knowledge != nullptr ? options.knowledge->folder : ""},
-                [&run](const std::string& what) { run.say(what); });
+  job.untrained = train_job(
+      run.catalog, experiment,
+      {options.home, options.knowledge != nullptr ? options.knowledge->folder : "", options.fresh},
+      [&run](const std::string& what) { run.say(what); });
   if (options.fail_fast && !job.untrained->empty()) {
     throw job.untrained->begin()->second;
   }
@@ -255,7 +236,10 @@ std::vector<Record> run_experiments(Catalog& catalog, const std::vector<Experime
   check_row_folders(experiments, options.places);
   CellHistory history(options, status);
   std::vector<Cell> cells = cells_of(experiments);
-  check_calibration_text(catalog, experiments, wanted_quantizers(experiments, cells, history),
+  const auto may_need_work = [&](const Cell& cell) {
+    return history.may_need_work(experiments[cell.job], cell);
+  };
+  check_calibration_text(catalog, experiments, wanted_quantizers(experiments, cells, may_need_work),
                          corpora);
   status.begin();
   remove_row_leftovers(experiments, options.places);

@@ -14,11 +14,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The folder of a point of a sweep; the first point has none of its own.
-fs::path of_job(const fs::path& folder, const Experiment& experiment) {
-  return experiment.job == 0 ? folder : folder / folder_name_of_job(experiment.job);
-}
-
 void link_to(const fs::path& target, const fs::path& link) {
   std::error_code error;
   const fs::file_type there = fs::symlink_status(link, error).type();
@@ -34,7 +29,7 @@ void link_to(const fs::path& target, const fs::path& link) {
 // Writes names for people beside the results; the run uses the keys.
 void describe_in(const fs::path& folder, const Experiment& experiment,
                  const TrainedStates& states) {
-  const fs::path links = of_job(folder / "checkpoints", experiment);
+  const fs::path links = folder_of_job(folder / "checkpoints", experiment.job);
   for (const WeightsCell& weights : experiment.weights) {
     const CheckpointCell& cell = files_cell(experiment, weights);
     if (!weights.averaging || weights.live) {
@@ -55,7 +50,7 @@ void describe_in(const fs::path& folder, const Experiment& experiment,
     }
     const std::string log = last.empty() ? "" : training_log(states, last);
     if (!log.empty()) {
-      const fs::path logs = of_job(folder / "training", experiment);
+      const fs::path logs = folder_of_job(folder / "training", experiment.job);
       make_folders(logs);
       write_file_atomically(
           logs / (folder_name(branch.name.empty() ? experiment.name : branch.name) + ".jsonl"),
@@ -78,6 +73,7 @@ std::map<std::string, Error> train_job(Catalog& catalog, const Experiment& exper
   };
   TrainOptions options;
   options.home = place.home;
+  options.fresh = place.fresh;
   options.on_branch = [&](const std::string& branch) {
     say(branch.empty() ? "training" : "training " + branch);
   };

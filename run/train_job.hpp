@@ -16,6 +16,7 @@ struct TrainPlace {
   std::filesystem::path home;  // QUENCH_HOME
   // The run's folder for links to checkpoints and for the log of each branch. Empty: none.
   std::filesystem::path folder;
+  bool fresh = false;  // believes no remembered hash
 };
 
 // Makes the missing checkpoints and averages of an experiment. Returns, by branch, why one is

@@ -1,5 +1,6 @@
 #include "run/grid/describe_cell.hpp"
 
+#include "core/base/json/or_null.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/version.hpp"
@@ -7,10 +8,6 @@
 namespace quench {
 
 namespace {
-
-nlohmann::json or_null(const std::string& text) {
-  return text.empty() ? nlohmann::json(nullptr) : nlohmann::json(text);
-}
 
 // For plugins that did not come with the program. Values do not depend on it, so no key has it; it
 // helps to find a fault.

@@ -37,6 +37,12 @@ double blend(double before, double now) {
 
 }  // namespace
 
+const char* to_text(Basis basis) {
+  return basis == Basis::kMeasured ? "measured before"
+         : basis == Basis::kScaled ? "scaled from other work"
+                                   : "rough estimate";
+}
+
 uint64_t calibration_tokens(const Calibration& calibration) {
   if (calibration.packing == Packing::kConcat) {
     return calibration.sequences * calibration.length;
@@ -80,6 +86,23 @@ nlohmann::json quantizer_work(const nlohmann::json& parts) {
   return out;
 }
 
+// Throws where one of them is no rate: asked before they are written and after they were read, for
+// a reader takes all of them or none.
+void check_rates(const nlohmann::json& json, const fs::path& file) {
+  const auto check = [&](const nlohmann::json& value) {
+    const auto rate = value.get<double>();
+    if (!std::isfinite(rate) || rate <= 0) {
+      fail(QUENCH_DATA_LOSS, "{}: {} is no rate", file.string(), rate);
+    }
+  };
+  for (const nlohmann::json& known : json.at("work")) {
+    check(known.at(0));
+  }
+  for (const nlohmann::json& rate : json.at("plugins")) {
+    check(rate);
+  }
+}
+
 }  // namespace
 
 Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
@@ -88,6 +111,7 @@ Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
       return;
     }
     const nlohmann::json json = parse_json(read_file(file_, kMaxRatesBytes), file_.string());
+    check_rates(json, file_);
     for (const auto& [hash, value] : json.at("work").items()) {
       known_[hash] = {value.at(0).get<double>(), value.at(1).get<uint64_t>()};
     }
@@ -102,7 +126,7 @@ Rates::Rates(const fs::path& home) : file_(home / "rates.json") {
 
 void Rates::observe(const nlohmann::json& work, const std::string& plugin, uint64_t parameters,
                     uint64_t tokens, double seconds) {
-  if (parameters == 0 || seconds <= 0) {
+  if (parameters == 0 || seconds <= 0 || !std::isfinite(seconds)) {
     return;
   }
   Known& known = known_[hash_of(work)];
@@ -163,9 +187,16 @@ void Rates::save() const {
   for (const auto& [hash, known] : known_) {
     work[hash] = {known.seconds_per_parameter, known.tokens};
   }
+  nlohmann::json all = {{"work", work}, {"plugins", rates_}};
+  check_rates(all, file_);
+  std::string text = all.dump() + "\n";
+  if (text.size() > kMaxRatesBytes) {  // rates of plugins are few
+    all["work"] = nlohmann::json::object();
+    text = all.dump() + "\n";
+  }
   std::error_code error;
   fs::create_directories(file_.parent_path(), error);
-  write_file_atomically(file_, nlohmann::json{{"work", work}, {"plugins", rates_}}.dump() + "\n");
+  write_file_atomically(file_, text);
 }
 
 namespace {

@@ -23,6 +23,7 @@ enum class Basis {
   kScaled,    // the same plugin on other work, scaled by floating-point operations
   kNominal    // nothing was measured yet: kNominalRate
 };
+const char* to_text(Basis basis);
 inline constexpr double kNominalRate = 25e9;  // floating-point operations per second and thread
 
 inline constexpr double kForwardFlops = 2;  // per parameter and token

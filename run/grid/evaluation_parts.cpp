@@ -5,11 +5,13 @@
 #include "core/arithmetic/build_id.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/inputs/averaging/average_identity.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_weights.hpp"
+#include "core/pass/judge.hpp"
 #include "core/plugin/handles/averaging_handle.hpp"
 
 namespace quench {
@@ -33,11 +35,17 @@ class Parts {
             {"seed", experiment_.seed},
             {"tokenizer", nullptr}};
     const bool whole = add_weights() && (what_.metric == nullptr || add_metric()) &&
-                       (what_.quantizer == nullptr || add_quantizer()) && add_environment();
-    if (whole && !foreign_.empty()) {
+                       (what_.quantizer == nullptr || add_quantizer());
+    if (!whole) {
+      return false;
+    }
+    // What affects rounding besides our own code.
+    out_["environment"] = machine_of(experiment_);
+    out_["environment"]["libraries"] = libraries_of(plugins_, experiment_.device);
+    if (!foreign_.empty()) {
       identities_.reads().add_to(out_);
     }
-    return whole;
+    return true;
   }
 
   // Of the metric alone.
@@ -138,7 +146,7 @@ class Parts {
     if (!is_average) {
       out_["weights"] = main->content;
     }
-    const PluginDescription& family = identities_.family(main->family);
+    const PluginDescription& family = identities_.catalog().require("model", main->family);
     out_["config"] = main->config;
     out_["family"] = plugin(family, nullptr, "/family");
     return true;
@@ -204,13 +212,10 @@ class Parts {
         return false;
       }
       const CheckpointCell& cell = experiment_.checkpoints[place];
-      const auto number = [](const std::optional<int64_t>& value) {
-        return value ? nlohmann::json(*value) : nlohmann::json(nullptr);
-      };
       out_["trajectory"].push_back({{"weights", one->content},
                                     {"revision", cell.revision},
-                                    {"step", number(cell.step)},
-                                    {"tokens", number(cell.tokens)}});
+                                    {"step", or_null(cell.step)},
+                                    {"tokens", or_null(cell.tokens)}});
     }
     return true;
   }
@@ -292,7 +297,9 @@ class Parts {
     if (calibration.pad_batch > 0) {
       out_["calibration"]["pads"] = {{"batch", calibration.pad_batch}, {"id", calibration.pad_id}};
     }
-    if (const PluginDescription* judge = identities_.judge_for(*what_.quantizer->plugin)) {
+    const PluginDescription* judge =
+        measures_layer_errors(*what_.quantizer->plugin) ? nullptr : judge_of(identities_.catalog());
+    if (judge != nullptr) {
       out_["calibration"]["judge"] = plugin(*judge, nullptr, "/calibration/judge");
     }
     reads_text_ = false;
@@ -301,11 +308,6 @@ class Parts {
       return false;
     }
     out_["calibration"]["tokenizer"] = tokenizer("/calibration/tokenizer");
-    return true;
-  }
-
-  bool add_environment() {
-    out_["environment"] = identities_.environment(experiment_, plugins_);
     return true;
   }
 

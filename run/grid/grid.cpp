@@ -284,7 +284,7 @@ class Surveyor {
       return;
     }
     std::string missing;
-    const auto parts = evaluation_parts(identities_, parts_of(experiment, cell), false, missing);
+    const auto parts = known_parts(experiment, cell, missing);
     if (!parts) {
       cell.reason = missing;
       block_if_absent(experiment, experiment.weights[cell.weights], cell);
@@ -310,6 +310,16 @@ class Surveyor {
   }
 
  private:
+  std::optional<nlohmann::json> known_parts(const Experiment& experiment, const Cell& cell,
+                                            std::string& missing) {
+    try {
+      return evaluation_parts(identities_, parts_of(experiment, cell), options_.measure, missing);
+    } catch (const Error& error) {
+      missing = error.what();
+      return std::nullopt;
+    }
+  }
+
   // The key is known without the weights, but the value is not.
   void block_if_evicted(const Experiment& experiment, const WeightsCell& weights, Cell& cell) {
     for (const CheckpointCell* file : files_of(experiment, weights)) {
@@ -386,16 +396,6 @@ const char* to_text(CellState state) {
   return "";
 }
 
-std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities& identities,
-                         const Finished& finished, const SurveyOptions& options) {
-  std::vector<Cell> cells = cells_of(experiments);
-  Surveyor surveyor(identities, finished, options);
-  for (Cell& cell : cells) {
-    surveyor.classify(experiments[cell.job], cell);
-  }
-  return cells;
-}
-
 RunKnowledge::RunKnowledge(Catalog& catalog, const HubEnvironment& hub,
                            const std::filesystem::path& home, const std::filesystem::path& run,
                            bool fresh)
@@ -409,6 +409,16 @@ RunKnowledge::RunKnowledge(Catalog& catalog, const HubEnvironment& hub,
       finished(records, store),
       identities(catalog, fingerprints, hub) {
   learn_reads(records);
+}
+
+std::vector<Cell> RunKnowledge::survey(const std::vector<Experiment>& experiments,
+                                       const SurveyOptions& options) {
+  std::vector<Cell> cells = cells_of(experiments);
+  Surveyor surveyor(identities, finished, options);
+  for (Cell& cell : cells) {
+    surveyor.classify(experiments[cell.job], cell);
+  }
+  return cells;
 }
 
 void RunKnowledge::learn_reads(const RunRecords& of) {

@@ -111,15 +111,11 @@ CellState state_of(const Finished& finished, const std::string& key, const std::
 struct SurveyOptions {
   bool fresh = false;         // nothing counts as done
   bool retry_failed = false;  // failed cells are tried again
+  bool measure = false;       // reads what is not remembered, weights included
 };
 
 // All cells of all experiments in the order in which they run, all pending.
 std::vector<Cell> cells_of(const std::vector<Experiment>& experiments);
-// The same cells with key, state and reason. Reads no weights and no corpora: cells whose files
-// were never read are pending.
-std::vector<Cell> survey(const std::vector<Experiment>& experiments, Identities& identities,
-                         const Finished& finished, const SurveyOptions& options);
-
 // What is known about a run before it begins: its records and those of other runs, and the hashes
 // of what they depend on.
 class RunKnowledge {
@@ -129,6 +125,10 @@ class RunKnowledge {
   RunKnowledge(Catalog& catalog, const HubEnvironment& hub, const std::filesystem::path& home,
                const std::filesystem::path& run, bool fresh = false);
 
+  // The cells of cells_of() with key, state and reason. Reads no weights and no corpora unless it
+  // may measure: cells whose files were never read are pending.
+  std::vector<Cell> survey(const std::vector<Experiment>& experiments,
+                           const SurveyOptions& options = {});
   // What the plugins of these records have read besides.
   void learn_reads(const RunRecords& of);
 

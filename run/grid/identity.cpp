@@ -14,7 +14,6 @@
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
-#include "core/pass/judge.hpp"
 #include "core/plugin/calls/table_call.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/plugin/catalog/code_identity.hpp"
@@ -24,6 +23,7 @@
 #include "core/plugin/services/devices.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/plugin/services/instruction_set.hpp"
+#include "core/store/sealed_folder.hpp"
 #include "run/grid/watched_files.hpp"
 
 namespace quench {
@@ -72,6 +72,32 @@ bool takes_paths(const PluginDescription& plugin) {
 
 nlohmann::json blocks_question(const std::string& content) {
   return {{"blocks", content}, {"elements", kHashBlock}};
+}
+
+// The answer that is remembered of these files, or what `measure` finds, which then is.
+template <typename Measure>
+std::string asked(const Fingerprints& memory, const nlohmann::json& question,
+                  const std::vector<fs::path>& files, Measure measure) {
+  if (auto known = memory.find(question, files)) {
+    return *std::move(known);
+  }
+  const Fingerprints::Stamp before = memory.look(question, files);
+  std::string answer = measure();
+  memory.remember(before, answer);
+  return answer;
+}
+
+// Files that quench wrote say beside them what they are: one that rotted before it was first read
+// would otherwise get a key of its own.
+void hold_to_seal(const CheckpointFolder& folder) {
+  const std::string fault =
+      fault_of_sealed_files(folder.path, folder.files, &HostServices::instance().cancel_flag());
+  if (!fault.empty()) {
+    fail(QUENCH_DATA_LOSS,
+         "{}, as {} says, which was written with it; make it again, or remove {} if the change is "
+         "yours",
+         fault, kFolderSeal, kFolderSeal);
+  }
 }
 
 nlohmann::json corpus_question(const CorpusUse& use) {
@@ -208,6 +234,7 @@ CheckpointIdentity Identities::read(const CheckpointCell& cell) {
   identity.times = times_of(files);
   const CheckpointFolder folder = open_files(catalog_, cell, hub_);
   const TensorHashes hashes = hash(*folder.source);
+  hold_to_seal(folder);
   identity.content = hashes.content;
   identity.config = sha256_hex(folder.config_json);
   identity.bytes = bytes_of(folder.files);
@@ -332,18 +359,13 @@ std::string Identities::measured_corpus(const CorpusUse& use) {
     return *known;
   }
   const std::vector<fs::path> files = corpus_files(use);
-  std::string fingerprint;
-  if (const auto known =
-          files.empty() ? std::nullopt : fingerprints_.find(corpus_question(use), files)) {
-    fingerprint = *known;
-  } else {
-    const Fingerprints::Stamp before = fingerprints_.look(corpus_question(use), files);
-    fingerprint = open_corpus(catalog_, use, hub_).fingerprint();
+  const auto measure = [&] {
+    std::string fingerprint = open_corpus(catalog_, use, hub_).fingerprint();
     check_running_code();
-    if (!files.empty()) {
-      fingerprints_.remember(before, fingerprint);
-    }
-  }
+    return fingerprint;
+  };
+  const std::string fingerprint =
+      files.empty() ? measure() : asked(fingerprints_, corpus_question(use), files, measure);
   const std::lock_guard lock(mutex_);
   return corpora_[name] = fingerprint;
 }
@@ -372,17 +394,12 @@ void Identities::check_read(const MetricCell& metric, const WantedRecords& read)
 }
 
 std::string Identities::file(const fs::path& file, bool measure) {
-  const nlohmann::json question = {{"file", "sha256"}};
-  if (auto known = fingerprints_.find(question, {file})) {
-    return *known;
-  }
-  if (!measure && !spend(bytes_of({file}))) {
-    fail(QUENCH_UNAVAILABLE, "{} not read yet", file.string());
-  }
-  const Fingerprints::Stamp before = fingerprints_.look(question, {file});
-  std::string hash = sha256_of(File(file), &HostServices::instance().cancel_flag());
-  fingerprints_.remember(before, hash);
-  return hash;
+  return asked(fingerprints_, {{"file", "sha256"}}, {file}, [&] {
+    if (!measure && !spend(bytes_of({file}))) {
+      fail(QUENCH_UNAVAILABLE, "{} not read yet", file.string());
+    }
+    return sha256_of(File(file), &HostServices::instance().cancel_flag());
+  });
 }
 
 bool Identities::gives_text(const CorpusUse& use) {
@@ -393,16 +410,12 @@ bool Identities::gives_text(const CorpusUse& use) {
   nlohmann::json question = corpus_question(use);
   question["asked"] = "text";
   const std::vector<fs::path> files = corpus_files(use);
-  std::string answer = files.empty() ? "" : fingerprints_.find(question, files).value_or("");
-  if (answer.empty()) {
-    const Fingerprints::Stamp before = fingerprints_.look(question, files);
+  const auto look = [&]() -> std::string {
     CorpusHandle corpus = open_corpus(catalog_, use, hub_);
     quench_document document{};
-    answer = corpus.next(document) && document.text != nullptr ? "yes" : "no";
-    if (!files.empty()) {
-      fingerprints_.remember(before, answer);
-    }
-  }
+    return corpus.next(document) && document.text != nullptr ? "yes" : "no";
+  };
+  const std::string answer = files.empty() ? look() : asked(fingerprints_, question, files, look);
   const std::lock_guard lock(mutex_);
   return texts_[name] = answer == "yes";
 }
@@ -440,21 +453,6 @@ TokenizerIdentity Identities::own_tokenizer(const CheckpointCell& cell) {
   TokenizerIdentity identity = own.identity(catalog_);
   commits_.remember_tokenizer(cell, identity);
   return identity;
-}
-
-const PluginDescription* Identities::judge_for(const PluginDescription& quantizer) const {
-  return measures_layer_errors(quantizer) ? nullptr : judge_of(catalog_);
-}
-
-nlohmann::json Identities::environment(const Experiment& experiment,
-                                       const std::vector<const PluginDescription*>& plugins) const {
-  nlohmann::json out = machine_of(experiment);
-  out["libraries"] = libraries_of(plugins, experiment.device);
-  return out;
-}
-
-const PluginDescription& Identities::family(const std::string& id) const {
-  return catalog_.require("model", id);
 }
 
 }  // namespace quench

@@ -96,16 +96,8 @@ class Identities {
   std::optional<TokenizerIdentity> known_tokenizer(const Experiment& experiment,
                                                    const CheckpointCell& cell);
 
-  // The quantizer that measures the layer errors of one that cannot (judge.hpp), or nullptr.
-  const PluginDescription* judge_for(const PluginDescription& quantizer) const;
-
   Catalog& catalog() const { return catalog_; }
   const HubEnvironment& hub() const { return hub_; }
-  const PluginDescription& family(const std::string& id) const;
-  // machine_of() and the plugins' computing libraries: what affects rounding besides our own
-  // code.
-  nlohmann::json environment(const Experiment& experiment,
-                             const std::vector<const PluginDescription*>& plugins) const;
 
  private:
   nlohmann::json checkpoint_question(const CheckpointCell& cell) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -20,8 +21,8 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
     out.push_back(entry->path());
   }
   if (error) {
-    fail(QUENCH_FAILED_PRECONDITION, "{}: cannot be listed: {}", printable(folder.string(), 4096),
-         error.message());
+    fail(status_of_fault(error.value(), QUENCH_FAILED_PRECONDITION), "{}: cannot be listed: {}",
+         printable(folder.string(), 4096), error.message());
   }
   std::sort(out.begin(), out.end());
   return out;

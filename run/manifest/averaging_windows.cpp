@@ -1,29 +1,18 @@
 #include "run/manifest/averaging_windows.hpp"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <numeric>
 #include <set>
-#include <span>
 #include <string>
 
 #include "core/error.hpp"
+#include "core/names.hpp"
 
 namespace quench {
 
 namespace {
 
-std::string names_of(const std::vector<std::string>& missing) {
-  constexpr size_t kNamed = 3;
-  std::string out = fmt::format(
-      "{}", fmt::join(std::span(missing).first(std::min(kNamed, missing.size())), ", "));
-  if (missing.size() > kNamed) {
-    out += fmt::format(" and {} more", missing.size() - kNamed);
-  }
-  return printable(out, 4096);
-}
+constexpr size_t kNamed = 3;  // checkpoints that lack an average
 
 // Checkpoints in the form that plugins see. `cells` must outlive the result.
 std::vector<quench_averaging_member> members_of(const std::vector<CheckpointCell>& cells,
@@ -108,7 +97,7 @@ std::vector<std::string> select_averages(
     if (!missing.empty()) {
       gaps.push_back(fmt::format("averaging {}: no average at {}{}: {}", printable(label),
                                  branch.name.empty() ? "" : printable(branch.name) + " ",
-                                 names_of(missing), printable(why, 4096)));
+                                 first_of_names(missing, kNamed), printable(why, 4096)));
     }
     // Reports the reason at the end of the longest branch, which lacks the fewest checkpoints.
     if (!why.empty() && branch.ends.size() >= longest) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/error.hpp"
+#include "core/names.hpp"
 #include "run/manifest/learning_rate.hpp"
 
 namespace quench {
@@ -117,12 +118,9 @@ class BranchTreeBuilder {
       if (parent.empty() || index_.contains(parent) || is_written(parent)) {
         continue;
       }
-      const std::string near = nearest(parent, names_);
-      problems_.add(
-          branch.spec->parent.place,
-          fmt::format("{}: no branch is called `{}`; {}", where_of(branch), printable(parent),
-                      near.empty() ? fmt::format("there are {}", fmt::join(names_, ", "))
-                                   : fmt::format("did you mean `{}`?", near)));
+      problems_.add(branch.spec->parent.place,
+                    fmt::format("{}: no branch is called `{}`; {}", where_of(branch),
+                                printable(parent), suggestion(parent, names_)));
     }
   }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
@@ -52,7 +53,8 @@ const std::vector<std::string>& RevisionNames::of(const std::string& model,
       }
     }
     if (error) {
-      fail(QUENCH_NOT_FOUND, "{}: {}", folder.string(), error.message());
+      fail(status_of_fault(error.value(), QUENCH_NOT_FOUND), "{}: {}", folder.string(),
+           error.message());
     }
     for (const PlacedCheckpoint& checkpoint : placed(folder)) {
       names.push_back(checkpoint.name);
@@ -126,7 +128,7 @@ class BranchFinder {
       keep_matching(found);
       return grouped(std::move(found));
     } catch (const Error& error) {
-      add(spec_.model.place, error.what());
+      problems_.add(spec_.model.place, error, where_ + ": ");
       return {};
     }
   }
@@ -140,7 +142,7 @@ class BranchFinder {
     try {
       config_ = config_text(spec_.config.value, relative_to_);
     } catch (const Error& error) {
-      add(spec_.config.place, fmt::format("config: {}", error.what()));
+      problems_.add(spec_.config.place, error, where_ + ": config: ");
     }
   }
 
@@ -320,12 +322,14 @@ class BranchFinder {
     std::map<std::vector<int64_t>, std::vector<Found>> groups;
     for (Found& one : found) {
       std::vector<int64_t> key;
+      key.reserve(captures.size());
       for (const std::string& capture : captures) {
         key.push_back(one.captures.at(capture).value);
       }
       groups[key].push_back(std::move(one));
     }
     std::vector<FoundBranch> out;
+    out.reserve(groups.size());
     for (auto& [key, members] : groups) {
       out.push_back(branch_of(name, std::move(members)));
     }

@@ -4,6 +4,7 @@
 
 #include "core/base/config/amount.hpp"
 #include "core/error.hpp"
+#include "core/names.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/revision_pattern.hpp"
 
@@ -30,11 +31,8 @@ std::vector<const Branch*> require_branches(const Trajectory& trajectory, const 
     fail(QUENCH_INVALID_ARGUMENT, "`{}`: the only branch has no name; wanted the revision alone",
          printable(reference));
   }
-  const std::string near = nearest(name, names);
   fail(QUENCH_INVALID_ARGUMENT, "`{}`: no branch is called `{}`; {}", printable(reference),
-       printable(name),
-       near.empty() ? fmt::format("there are {}", fmt::join(names, ", "))
-                    : fmt::format("did you mean `{}`?", near));
+       printable(name), suggestion(name, names));
 }
 
 // The number after `word` in `text`; nothing if the text has another form.
@@ -137,7 +135,7 @@ std::vector<size_t> find_places(const Trajectory& trajectory, const std::vector<
       const std::vector<size_t> named = find_references(trajectory, place.value);
       found.insert(named.begin(), named.end());
     } catch (const Error& error) {
-      problems.add(place.place, fmt::format("{}: {}", where, error.what()));
+      problems.add(place.place, error, where + ": ");
     }
   }
   return {found.begin(), found.end()};

@@ -110,34 +110,21 @@ void add_word(ClusterFields& f, const char* name, const char* meaning) {
 // Lines of text; `fault` says what a line must be, if it is not.
 void add_lines(ClusterFields& f, const char* name, const char* meaning, const char* pattern,
                std::string (*fault)(const std::string& line)) {
-  const json schema = {{"type", {"array", "null"}},
-                       {"items", {{"type", "string"}, {"pattern", pattern}}},
-                       {"description", meaning}};
-  f.own(name, schema, [name, fault](MappingReader& reader, Cluster& out) {
-    const YamlNode* node = reader.get(name);
-    const auto complain = [&](const YamlNode& got, const std::string& wanted) {
-      reader.add(got.place, fmt::format("`{}`: got {}, wanted {}", name, got.described(), wanted));
-    };
-    if (node == nullptr || node->is_null()) {
-      return;
-    }
-    if (!node->is_sequence()) {
-      complain(*node, "a list of lines");
-      return;
-    }
-    json& lines = out[name] = json::array();
-    for (const YamlNode& item : node->items) {
-      const bool is_line = item.is_scalar() && !item.scalar.empty() &&
-                           item.scalar.find_first_of("\n\r") == std::string::npos &&
-                           item.scalar.size() <= kLongestLine;
-      const std::string wanted = is_line ? fault(item.scalar) : "one line of text";
-      if (wanted.empty()) {
-        lines.push_back(item.scalar);
-      } else {
-        complain(item, wanted);
-      }
-    }
-  });
+  f.list(
+       name, at(name), "a list of lines", {{"type", "string"}, {"pattern", pattern}},
+       [fault](const YamlNode& item, json& lines) -> std::string {
+         const bool is_line = item.is_scalar() && !item.scalar.empty() &&
+                              item.scalar.find_first_of("\n\r") == std::string::npos &&
+                              item.scalar.size() <= kLongestLine;
+         const std::string wanted = is_line ? fault(item.scalar) : "one line of text";
+         if (!wanted.empty()) {
+           return unlike(item, wanted);
+         }
+         lines.push_back(item.scalar);
+         return "";
+       },
+       meaning, /*least=*/0)
+      .or_null();
 }
 
 // In the order of docs/configuration.md.
@@ -223,17 +210,12 @@ std::optional<uint64_t> parse_size(std::string_view text) {
   return bytes && *bytes > 0 ? bytes : std::nullopt;
 }
 
-json cluster_schema() {
-  json out = kCluster.schema();
-  out["type"] = {"object", "null"};
-  return out;
+const Fields<json>& cluster_keys() {
+  return kCluster;
 }
 
-json read_cluster(const YamlNode* node, Problems& problems) {
-  YamlNode nothing;
-  nothing.kind = YamlNode::Kind::kMapping;
-  return kCluster.read(node == nullptr || node->is_null() ? nothing : *node, "cluster", problems,
-                       {{"grace", 300}, {"requeue", true}, {"retries", 20}});
+json usual_cluster() {
+  return {{"grace", 300}, {"requeue", true}, {"retries", 20}};
 }
 
 }  // namespace quench

@@ -2,21 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
-#include "core/base/config/problems.hpp"
-#include "core/base/config/yaml.hpp"
-
 namespace quench {
+
+template <typename Section>
+class Fields;
 
 inline constexpr uint64_t kMostTasks = 100'000;
 
-nlohmann::json cluster_schema();
 // The keys that are given or have a default, with times in seconds and sizes in bytes: python/
-// quench/cluster reads it. `node`: nullptr without a section.
-nlohmann::json read_cluster(const YamlNode* node, Problems& problems);
+// quench/cluster reads it.
+const Fields<nlohmann::json>& cluster_keys();
+// The defaults.
+nlohmann::json usual_cluster();
 
 // "90m", "4h", "2d", "04:00:00", "1-12:00:00" in seconds; nothing for another form, or 0.
 std::optional<uint64_t> parse_duration(std::string_view text);

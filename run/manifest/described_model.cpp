@@ -9,6 +9,7 @@
 #include "core/plugin/catalog/choose.hpp"
 #include "quench/abi/kind/model.h"
 #include "train/recipe.hpp"
+#include "train/training_flops.hpp"
 
 namespace quench {
 
@@ -62,11 +63,7 @@ ModelHandle describe_config(Catalog& catalog, const std::string& config_json,
 uint64_t parameter_count(const ModelHandle& model) {
   uint64_t total = 0;
   for (const quench_parameter_info& parameter : model.parameters()) {
-    uint64_t elements = 1;
-    for (int32_t d = 0; d < parameter.dimensions; ++d) {
-      elements *= static_cast<uint64_t>(parameter.shape[d]);
-    }
-    total += elements;
+    total += elements_of(parameter);
   }
   return total;
 }
@@ -90,12 +87,7 @@ uint64_t visiting_elements(const ModelHandle& model) {
 }
 
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
-                                const HubEnvironment& hub) {
-  return describe_models(catalog, experiment, hub, experiment.dtype);
-}
-
-DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
-                                const HubEnvironment& hub, quench_dtype dtype) {
+                                const HubEnvironment& hub, std::optional<quench_dtype> dtype) {
   DescribedModels out;
   std::set<std::tuple<std::string, std::string, std::string>> seen;  // one config per model
   for (const CheckpointCell& cell : experiment.checkpoints) {
@@ -103,7 +95,8 @@ DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
       continue;
     }
     try {
-      out.models.push_back(describe(catalog, experiment, cell, hub, dtype));
+      out.models.push_back(
+          describe(catalog, experiment, cell, hub, dtype.value_or(experiment.dtype)));
     } catch (const Error&) {
       out.complete = false;
     }

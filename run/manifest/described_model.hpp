@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,10 @@ struct DescribedModels {
   std::vector<DescribedModel> models;  // one for each model that branches name
   bool complete = true;  // false: files are missing, or a family needs weights to decide
 };
-// `dtype`: the element type to open them in.
+// `dtype`: the element type to open them in, if not the experiment's.
 DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
-                                const HubEnvironment& hub, quench_dtype dtype);
-// In the experiment's own element type.
-DescribedModels describe_models(Catalog& catalog, const Experiment& experiment,
-                                const HubEnvironment& hub);
+                                const HubEnvironment& hub,
+                                std::optional<quench_dtype> dtype = std::nullopt);
 
 // The model that a config describes; `where` is the config's name in messages, `family` as in
 // CheckpointCell. Throws Error for a config that no family opens.

@@ -52,24 +52,12 @@ void read_train(MappingReader& reader, Manifest& out) {
   }
 }
 
-std::vector<PlacedText> read_in_process(const YamlNode* list, Problems& problems) {
-  constexpr const char* kWanted = "in_process: got {}, wanted {}";
-  std::vector<PlacedText> out;
-  if (list == nullptr || list->is_null()) {
-    return out;
+std::string take_plugin_name(const YamlNode& item, std::vector<PlacedText>& names) {
+  if (!item.is_scalar() || item.scalar.empty()) {
+    return unlike(item, "a plugin's id");
   }
-  if (!list->is_sequence()) {
-    problems.add(list->place, fmt::format(kWanted, list->described(), "a list of plugins"));
-    return out;
-  }
-  for (const YamlNode& item : list->items) {
-    if (item.is_scalar() && !item.scalar.empty()) {
-      out.push_back({item.scalar, item.place});
-    } else {
-      problems.add(item.place, fmt::format(kWanted, item.described(), "a plugin's id"));
-    }
-  }
-  return out;
+  names.push_back({item.scalar, item.place});
+  return "";
 }
 
 std::optional<uint64_t> some_bytes(std::string_view text) {
@@ -91,32 +79,6 @@ const Fields<ManifestStorage> kStorage([](Fields<ManifestStorage>& f) {
            {{"enum", {"done", "never"}}, {"default", "never"}},
            "done: weights go as soon as no cell needs them");
 });
-
-json storage_schema() {
-  json out = kStorage.schema();
-  out["type"] = json::array({"object", "null"});
-  return out;
-}
-
-std::optional<ManifestStorage> read_storage(const YamlNode* node, Problems& problems) {
-  if (node == nullptr || node->is_null()) {
-    return std::nullopt;
-  }
-  ManifestStorage out = kStorage.read(*node, "storage", problems);
-  out.place = node->place;
-  return out;
-}
-
-// A section that a function of its own reads; it may be nullptr, or null.
-template <auto Section, auto Read, typename Schema>
-void add_section(Fields<Manifest>& f, const char* name, Schema schema, const char* meaning) {
-  f.own(
-      name, schema,
-      [name](MappingReader& reader, Manifest& out) {
-        out.*Section = Read(reader.get(name), out.problems);
-      },
-      meaning);
-}
 
 template <auto Section, ItemKind kind>
 Fields<Manifest>::Field& add_items(Fields<Manifest>& f, const char* name, const char* meaning) {
@@ -141,12 +103,12 @@ const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
   });
   f.text("device", &Manifest::device)
       .schema({{"pattern", "^(cpu|cuda(:[0-9]+)?)$"}, {"default", "cpu"}});
-  add_section<&Manifest::requirements, read_requirements>(f, "requires", requires_schema(),
-                                                          "What must be installed");
-  add_section<&Manifest::in_process, read_in_process>(
-      f, "in_process",
-      json{{"type", json::array({"array", "null"})}, {"items", {{"type", "string"}}}},
-      "Plugins that did not come with quench and run in its process all the same");
+  f.section("requires", &Manifest::requirements, requires_keys(), "What must be installed")
+      .or_null();
+  f.list("in_process", &Manifest::in_process, "a list of plugins", {{"type", "string"}},
+         take_plugin_name,
+         "Plugins that did not come with quench and run in its process all the same", /*least=*/0)
+      .or_null();
   f.own(
       "checkpoints", checkpoints_schema(),
       [](MappingReader& reader, Manifest& out) {
@@ -161,9 +123,10 @@ const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
                                                          "Methods; a list is an axis");
   add_items<&Manifest::metrics, ItemKind::kMetric>(f, "metrics", "What to measure")
       .then(check_metrics);
-  add_section<&Manifest::calibrations, read_calibrations>(f, "calibration", calibration_schema(),
-                                                          "Named calibration data");
-  add_section<&Manifest::corpora, read_corpora>(f, "corpora", corpora_schema, "Named texts or ids");
+  f.named("calibration", &Manifest::calibrations, calibration_keys(), "calibration ",
+          "Named calibration data")
+      .or_null();
+  f.each("corpora", nullptr, read_corpus, "Named texts or ids").schema(corpora_schema).or_null();
   f.own(
       "report", {{"type", json::array({"object", "null"})}},
       [](MappingReader& reader, Manifest& out) {
@@ -175,10 +138,11 @@ const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
   f.own(
       "sweep", sweep_schema(), [](MappingReader& reader, Manifest&) { reader.get("sweep"); },
       "Points, or lists under dotted paths; each point is a run");
-  add_section<&Manifest::storage, read_storage>(f, "storage", storage_schema(),
-                                                "What `run --fetch` may keep of the hub's weights");
-  add_section<&Manifest::cluster, read_cluster>(f, "cluster", cluster_schema(),
-                                                "What quench submit asks a cluster for");
+  f.section("storage", &Manifest::storage, kStorage,
+            "What `run --fetch` may keep of the hub's weights")
+      .or_null();
+  f.section("cluster", &Manifest::cluster, cluster_keys(), "What quench submit asks a cluster for")
+      .or_null();
 });
 
 }  // namespace

@@ -14,12 +14,10 @@ const Fields<Manifest>& document_keys();
 // Keys that people put at the top level, and where they belong.
 const std::vector<std::pair<std::string, std::string>>& sections_of_keys();
 
-// The sections `calibration` and `corpora` (manifest_data.cpp), as they are read and as editors are
-// told. `node` may be nullptr or null. Adds errors to `problems`.
-std::vector<ManifestCalibration> read_calibrations(const YamlNode* node, Problems& problems);
-std::vector<ManifestCorpus> read_corpora(const YamlNode* node, Problems& problems);
-
-nlohmann::json calibration_schema();
+// Of the sections `calibration` and `corpora` (manifest_data.cpp): the keys of an entry; how an
+// entry is read, and the whole section as editors are told of it.
+const Fields<ManifestCalibration>& calibration_keys();
+void read_corpus(const YamlNode::Member& member, MappingReader& outer, Manifest& manifest);
 nlohmann::json corpora_schema(const Catalog& catalog);
 
 }  // namespace quench

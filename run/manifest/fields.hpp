@@ -8,7 +8,8 @@
 //
 // The default of a key is its member's initializer. A wrong value is an error and counts as not
 // given. A Written member also learns where its value is written. A member may be a function that
-// finds it, such as `[](ManifestFork& fork) -> auto& { return fork.schedule.steps; }`.
+// finds it, such as `[](ManifestFork& fork) -> auto& { return fork.schedule.steps; }`. Errors name
+// a section of the document by its name alone.
 #pragma once
 
 #include <algorithm>
@@ -77,7 +78,44 @@ const T& meant_by(const std::pair<std::string, T>& choice) {
   return choice.second;
 }
 
+// What a section begins with: its member's initializer.
+template <typename Inner>
+Inner begun(const Inner& member) {
+  return member;
+}
+template <typename Inner>
+Inner begun(const std::optional<Inner>& member) {
+  return member.value_or(Inner{});
+}
+
+template <typename T>
+void begin_list(std::vector<T>&) {}
+inline void begin_list(nlohmann::json& list) {
+  list = nlohmann::json::array();
+}
+
 }  // namespace detail
+
+// Where the errors about the document's own keys begin.
+inline constexpr const char* kDocumentName = "manifest";
+
+// "got a list, wanted a name"
+inline std::string unlike(const YamlNode& node, const std::string& wanted) {
+  return fmt::format("got {}, wanted {}", node.described(), wanted);
+}
+
+// Adds the name to a list that has none of them twice; what is wrong with it, or "".
+inline std::string take_name(const YamlNode& item, std::vector<Written<std::string>>& names) {
+  if (!item.is_scalar()) {
+    return unlike(item, "a name");
+  }
+  if (std::any_of(names.begin(), names.end(),
+                  [&](const auto& earlier) { return earlier.value == item.scalar; })) {
+    return fmt::format("\"{}\" is given twice", printable(item.scalar));
+  }
+  names.push_back({item.scalar, item.place});
+  return "";
+}
 
 template <typename Section>
 class Fields {
@@ -115,6 +153,11 @@ class Fields {
       then_ = std::move(check);
       return *this;
     }
+    // null counts as not given.
+    Field& or_null() {
+      or_null_ = true;
+      return *this;
+    }
     // A word of its schema fewer.
     Field& without(const char* word) {
       schema_.erase(word);
@@ -124,15 +167,18 @@ class Fields {
     const std::string& name() const { return name_; }
     const std::string& now() const { return now_; }  // or ""
     nlohmann::json schema(const Catalog& catalog) const {
-      return schema_of_ != nullptr ? with_meaning(schema_of_(catalog)) : schema();
+      return schema_of_ != nullptr ? finished(schema_of_(catalog)) : schema();
     }
     // The same where it does not depend on what is installed.
-    nlohmann::json schema() const { return with_meaning(schema_); }
+    nlohmann::json schema() const { return finished(schema_); }
     void read(MappingReader& reader, Section& out) const {
       if (required_) {
         reader.require(name_);
       }
-      read_(reader, out);
+      const YamlNode* node = or_null_ ? reader.get(name_) : nullptr;
+      if (node == nullptr || !node->is_null()) {
+        read_(reader, out);
+      }
       if (then_) {
         then_(reader, out);
       }
@@ -140,7 +186,10 @@ class Fields {
 
    private:
     friend class Fields;
-    nlohmann::json with_meaning(nlohmann::json schema) const {
+    nlohmann::json finished(nlohmann::json schema) const {
+      if (or_null_) {
+        schema["type"] = nlohmann::json::array({schema.at("type"), "null"});
+      }
       return *meaning_ == '\0' ? schema : described(std::move(schema), meaning_);
     }
 
@@ -152,6 +201,7 @@ class Fields {
     Read read_;
     Read then_;
     bool required_ = false;
+    bool or_null_ = false;
   };
 
   // `describe` adds the keys; it runs when they are first asked for.
@@ -247,8 +297,7 @@ class Fields {
                  if (auto got = node.is_scalar() ? parse(node.scalar) : std::nullopt) {
                    value = std::move(*got);
                  } else {
-                   reader.add(node.place, fmt::format("`{}`: got {}, wanted {}", name,
-                                                      node.described(), wanted));
+                   reader.add(node.place, fmt::format("`{}`: {}", name, unlike(node, wanted)));
                  }
                }));
   }
@@ -263,6 +312,75 @@ class Fields {
                }));
   }
 
+  // A list whose elements are like `of`. `take(item, list)` adds one, or says what is wrong with
+  // it.
+  template <typename Member, typename Take>
+  Field& list(const char* name, Member member, const char* wanted, const nlohmann::json& of,
+              Take take, const char* meaning, size_t least = 1) {
+    nlohmann::json schema = {{"type", "array"}, {"items", of}};
+    if (least > 0) {
+      schema["minItems"] = least;
+    }
+    return add(name, schema, meaning, given(name, member, [=](MappingReader& reader, auto& list) {
+                 const YamlNode& node = *reader.get(name);
+                 const auto refuse = [&](const YamlNode& at, const std::string& fault) {
+                   reader.problems().add(at.place, key_in(reader, name) + ": " + fault);
+                 };
+                 if (!node.is_sequence() || node.items.size() < least) {
+                   refuse(node, unlike(node, wanted));
+                 }
+                 detail::begin_list(list);
+                 for (const YamlNode& item : node.items) {
+                   if (const std::string fault = take(item, list); !fault.empty()) {
+                     refuse(item, fault);
+                   }
+                 }
+               }));
+  }
+
+  // Names, each given once.
+  template <typename Member>
+  Field& names(const char* name, Member member, const char* wanted, const char* meaning) {
+    return list(name, member, wanted, reference("name"), take_name, meaning);
+  }
+
+  // A mapping of names to what is like `of`. `take(member, reader, section)` reads one of them.
+  template <typename Take>
+  Field& each(const char* name, const nlohmann::json& of, Take take, const char* meaning = "") {
+    return add(name, {{"type", "object"}, {"additionalProperties", of}}, meaning,
+               [name, take](MappingReader& reader, Section& out) {
+                 const YamlNode* node = reader.get(name);
+                 if (node == nullptr) {
+                   return;
+                 }
+                 if (!node->is_mapping()) {
+                   reader.problems().add(node->place, key_in(reader, name) + ": " +
+                                                          unlike(*node, "a mapping of names"));
+                 }
+                 for (const YamlNode::Member& member : node->members) {
+                   take(member, reader, out);
+                 }
+               });
+  }
+
+  // A mapping of names to entries with keys of their own, which have a name and a place. `where`
+  // begins their errors, before the name.
+  template <typename Member, typename Inner>
+  Field& named(const char* name, Member member, const Fields<Inner>& fields,
+               const std::string& where, const char* meaning = "") {
+    return each(
+        name, fields.schema(),
+        [=, &fields](const YamlNode::Member& entry, MappingReader& reader, Section& out) {
+          Inner inner;
+          inner.name = entry.key;
+          inner.place = entry.key_place;
+          std::invoke(member, out)
+              .push_back(fields.read(entry.value, where + printable(entry.key), reader.problems(),
+                                     std::move(inner)));
+        },
+        meaning);
+  }
+
   // A mapping with keys of its own.
   template <typename Member, typename Inner>
   Field& section(const char* name, Member member, const Fields<Inner>& fields,
@@ -270,12 +388,15 @@ class Fields {
     return add(name, fields.schema(), meaning,
                [name, member, &fields](MappingReader& reader, Section& out) {
                  if (const YamlNode* node = reader.get(name)) {
+                   const bool of_document = reader.where() == kDocumentName;
+                   auto& target = std::invoke(member, out);
                    Inner inner =
-                       fields.read(*node, reader.where() + ": " + name, reader.problems());
+                       fields.read(*node, of_document ? name : reader.where() + ": " + name,
+                                   reader.problems(), detail::begun<Inner>(target));
                    if constexpr (requires { inner.place; }) {
                      inner.place = node->place;
                    }
-                   std::invoke(member, out) = std::move(inner);
+                   target = std::move(inner);
                  }
                });
   }
@@ -354,6 +475,11 @@ class Fields {
     field.meaning_ = meaning;
     field.read_ = std::move(read);
     return field;
+  }
+
+  // How errors about a whole list or mapping begin.
+  static std::string key_in(const MappingReader& reader, const char* name) {
+    return reader.where() == kDocumentName ? name : fmt::format("{}: `{}`", reader.where(), name);
   }
 
   // Calls `read` with the member's value, if the key is given.

@@ -39,8 +39,8 @@ std::string folder_name(const std::string& name) {
   return out.empty() ? "%" : out;
 }
 
-std::string folder_name_of_job(size_t job) {
-  return fmt::format("job~{}", job);
+std::filesystem::path folder_of_job(const std::filesystem::path& folder, size_t job) {
+  return job == 0 ? folder : folder / fmt::format("job~{}", job);
 }
 
 }  // namespace quench

@@ -1,6 +1,7 @@
 // Turns the names of weights and methods into names of folders.
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace quench {
@@ -11,7 +12,8 @@ namespace quench {
 // "lawa+window=5+at+decay%2Fstep1200".
 std::string folder_name(const std::string& name);
 
-// The folder of a point of a sweep; no name is ever turned into this one.
-std::string folder_name_of_job(size_t job);
+// Where in `folder` a point of a sweep writes, under a name that no other is ever turned into. The
+// first point has no folder of its own.
+std::filesystem::path folder_of_job(const std::filesystem::path& folder, size_t job);
 
 }  // namespace quench

@@ -22,6 +22,7 @@ using Shape = LearningRateSchedule::Shape;
 using Kind = ManifestLearningRate::Kind;
 
 constexpr size_t kMaxPointsBytes = 64u << 20;
+constexpr double kMostRate = 1'000'000;  // of a training; float32 ends at 3e38
 
 // The step at which the decay begins.
 int64_t decay_start(const LearningRateSchedule& schedule) {
@@ -331,6 +332,7 @@ json training_rate_schema() {
   json& peak = out["properties"]["peak"];
   peak.erase("minimum");
   peak["exclusiveMinimum"] = 0;
+  peak["maximum"] = kMostRate;
   return out;
 }
 
@@ -341,8 +343,9 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
   if (reader.require("schedule") != nullptr) {
     const size_t before = problems.size();
     out = read_schedule(reader, steps);
-    if (problems.size() == before && out.peak == 0) {
-      problems.add(node.place, where + ": peak = 0, wanted more");
+    if (problems.size() == before && (out.peak == 0 || out.peak > kMostRate)) {
+      problems.add(node.place, fmt::format("{}: peak = {}, wanted more than 0 and at most {}",
+                                           where, out.peak, kMostRate));
     }
   }
   out.steps = steps;

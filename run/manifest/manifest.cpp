@@ -13,7 +13,7 @@ namespace {
 
 // Reads one manifest without a sweep.
 void read_document(const YamlNode& root, Manifest& out) {
-  MappingReader reader(root, "manifest", out.problems);
+  MappingReader reader(root, kDocumentName, out.problems);
   document_keys().read_keys(reader, out);
   reader.finish(sections_of_keys());
 }
@@ -37,6 +37,11 @@ Manifest load_manifest(const std::filesystem::path& file, const std::vector<std:
     out.text = std::move(study.text);
     out.study_jobs = std::move(study.jobs);
     root = parse_yaml(out.text, file.string() + " as a manifest");
+  }
+  if (root.find("model_type") != nullptr && root.find("metrics") == nullptr) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "{}: this is a model's config, wanted a manifest; `quench init FOLDER` writes one",
+         printable(file.string(), 400));
   }
   for (size_t i = 0; i < sets.size(); ++i) {
     yaml_change(root, sets[i], fmt::format("--set #{}", i + 1));

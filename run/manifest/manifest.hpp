@@ -13,6 +13,7 @@
 #include "core/base/config/written.hpp"
 #include "core/base/config/yaml.hpp"
 #include "core/inputs/experiment/experiment.hpp"
+#include "run/manifest/cluster_keys.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
 #include "run/manifest/manifest_train.hpp"
 #include "run/manifest/study_job.hpp"
@@ -29,10 +30,7 @@ struct ManifestReplicates {
 };
 
 // One entry `- id: {parameters}` with the host's keys beside the id.
-struct ManifestItem {
-  std::string id;
-  Place place;
-  YamlNode parameters;  // a mapping, or null
+struct ManifestItem : ManifestPlugin {
   std::string label;
   // For quantizers.
   Written<std::string> calibration;  // name in `calibration:`, or empty
@@ -60,11 +58,8 @@ struct ManifestCalibration {
   int64_t pad_id = -1;
 };
 
-struct ManifestCorpus {
+struct ManifestCorpus : ManifestPlugin {
   std::string name;
-  Place place;
-  std::string id;  // id of the corpus plugin
-  YamlNode parameters;
   // A part of its documents: a share is held out, the rest is for training.
   std::string part;     // "training", "held_out", or empty: all
   double held_out = 0;  // the share that is held out
@@ -72,7 +67,7 @@ struct ManifestCorpus {
 
 // A condition without which the manifest would not mean what its author meant.
 struct ManifestRequirement {
-  std::string plugin;  // id, or kind/id; empty: quench itself
+  std::string name;  // of a plugin: id, or kind/id; empty: quench itself
   Place place;
   Written<std::string> version;  // in VersionRange's form, or empty
   Written<std::string> sha256;   // of the plugin's file, or empty
@@ -101,8 +96,8 @@ struct Manifest {
   std::vector<ManifestCalibration> calibrations;
   std::vector<ManifestCorpus> corpora;
   std::optional<ManifestStorage> storage;
-  nlohmann::json cluster;  // read_cluster()
-  YamlNode report;         // as written, or null; the report checks its content
+  nlohmann::json cluster = usual_cluster();
+  YamlNode report;  // as written, or null; the report checks its content
   Sweep sweep;
   YamlNode resolved;  // the document after --set, which is stored beside the results
   // The document before --set; where the file is one of the study's, the manifest that it amounts

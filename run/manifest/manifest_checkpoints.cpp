@@ -23,23 +23,6 @@ namespace {
 
 constexpr long long kMaxThin = 1LL << 31;
 
-void read_list(const YamlNode& list, MappingReader& reader, ManifestBranch& out) {
-  for (const YamlNode& item : list.items) {
-    const auto same = [&](const auto& earlier) { return earlier.value == item.scalar; };
-    if (!item.is_scalar()) {
-      reader.add(item.place, fmt::format("revisions: got {}, wanted a name", item.described()));
-    } else if (item.scalar.find('{') != std::string::npos) {
-      reader.add(item.place, fmt::format("revisions: got the pattern \"{}\" in a list; wanted a "
-                                         "name, or the pattern alone",
-                                         printable(item.scalar)));
-    } else if (std::any_of(out.revisions.begin(), out.revisions.end(), same)) {
-      reader.add(item.place, fmt::format("revision \"{}\" is given twice", printable(item.scalar)));
-    } else {
-      out.revisions.push_back({item.scalar, item.place});
-    }
-  }
-}
-
 void read_revisions(MappingReader& reader, ManifestBranch& out) {
   const YamlNode* node = reader.get("revisions");
   if (node == nullptr) {
@@ -48,13 +31,23 @@ void read_revisions(MappingReader& reader, ManifestBranch& out) {
   out.revisions_place = node->place;
   if (node->is_scalar()) {
     out.pattern = node->scalar;
-  } else if (node->is_sequence() && !node->items.empty()) {
-    read_list(*node, reader, out);
-  } else {
-    reader.add(node->place,
-               fmt::format("`revisions`: got {}, wanted a pattern like \"step{{step}}\" or a list "
-                           "of names",
-                           node->is_sequence() ? "an empty list" : node->described()));
+    return;
+  }
+  if (!node->is_sequence() || node->items.empty()) {
+    reader.add(node->place, "`revisions`: " + unlike(*node,
+                                                     "a pattern like \"step{step}\" or a list "
+                                                     "of names"));
+  }
+  for (const YamlNode& item : node->items) {
+    const bool pattern = item.is_scalar() && item.scalar.find('{') != std::string::npos;
+    const std::string fault =
+        pattern
+            ? fmt::format("got the pattern \"{}\" in a list; wanted a name, or the pattern alone",
+                          printable(item.scalar))
+            : take_name(item, out.revisions);
+    if (!fault.empty()) {
+      reader.add(item.place, "`revisions`: " + fault);
+    }
   }
 }
 
@@ -149,6 +142,38 @@ void add_ranges(Fields<ManifestBranch>& f, const char* name, const char* meaning
         });
 }
 
+}  // namespace
+
+json tokenizer_schema() {
+  return {{"description", "Folder, tokenizer.json, hf://org/name, bytes, or {plugin: file}"},
+          {"anyOf",
+           {{{"type", "string"}, {"minLength", 1}},
+            {{"type", "object"},
+             {"additionalProperties", {{"type", "string"}, {"minLength", 1}}},
+             {"minProperties", 1},
+             {"maxProperties", 1}}}}};
+}
+
+void read_tokenizer(MappingReader& reader, PlacedText& out) {
+  const YamlNode* node = reader.get("tokenizer");
+  if (node == nullptr) {
+    return;
+  }
+  const bool names_plugin =
+      node->is_mapping() && node->members.size() == 1 && node->members[0].value.is_scalar();
+  if (names_plugin) {  // as on a command line
+    out = {node->members[0].key + ":" + node->members[0].value.scalar, node->place};
+  } else if (node->is_mapping()) {
+    reader.add(node->place, fmt::format("`tokenizer`: got {}, wanted a file, or one plugin and its "
+                                        "file: {{id: FILE}}",
+                                        node->described()));
+  } else {
+    out = {reader.text("tokenizer", ""), node->place};
+  }
+}
+
+namespace {
+
 // Keys that a branch has and that `checkpoints` may give for all.
 const Fields<ManifestBranch> kShared([](Fields<ManifestBranch>& f) {
   f.text("model", &ManifestBranch::model, "Folder, relative to the manifest, or hf://org/name")
@@ -164,7 +189,8 @@ const Fields<ManifestBranch> kShared([](Fields<ManifestBranch>& f) {
     }
   });
   add_ranges<&ManifestBranch::phases, true>(f, "phases", "Parts of the schedule by step");
-  f.text("tokenizer", &ManifestBranch::tokenizer, "Folder, tokenizer.json, hf://org/name or bytes");
+  f.own("tokenizer", tokenizer_schema(),
+        [](MappingReader& reader, ManifestBranch& out) { read_tokenizer(reader, out.tokenizer); });
 });
 
 // Keys of one branch.
@@ -240,9 +266,7 @@ void refuse_beside_train(const YamlNode& node, Problems& problems) {
 void read_branches(const YamlNode& node, const ManifestBranch& shared, ManifestCheckpoints& out,
                    Problems& problems) {
   if (!node.is_mapping() || node.members.empty()) {
-    problems.add(node.place,
-                 fmt::format("checkpoints: `branches`: got {}, wanted a mapping of names",
-                             node.is_mapping() ? "an empty mapping" : node.described()));
+    problems.add(node.place, "checkpoints: `branches`: " + unlike(node, "a mapping of names"));
     return;
   }
   for (const YamlNode::Member& member : node.members) {

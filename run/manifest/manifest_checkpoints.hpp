@@ -65,7 +65,7 @@ struct ManifestBranch {
   ManifestLearningRate learning_rate;
   std::vector<ManifestRange> phases;  // by step; empty: derived from the schedule, if any
   std::string mark;
-  PlacedText tokenizer;  // of this branch alone; empty: the one for all
+  PlacedText tokenizer;  // of this branch alone, as in ManifestCheckpoints; empty: the one for all
   PlacedText config;  // path of a config.json, or a mapping as JSON text; empty: the checkpoint's
   PlacedText family;  // model plugin, or empty: the one that knows the config
 };
@@ -73,13 +73,18 @@ struct ManifestBranch {
 struct ManifestCheckpoints {
   Place place;
   std::vector<ManifestBranch> branches;  // a single one named "" without `branches`
-  PlacedText tokenizer;                  // folder, file or "bytes"; empty: each checkpoint's own
+  // Folder, file, hf://org/name, "bytes", or ID:FILE; empty: each checkpoint's own.
+  PlacedText tokenizer;
   // Whether the section `train` makes its checkpoints.
   bool is_trained() const { return branches.size() == 1 && branches[0].model.value == "train"; }
 };
 
 // How figures can draw a checkpoint (`mark`).
 const std::vector<std::string>& branch_marks();
+
+// The key `tokenizer` of a section; {ID: FILE} is read as ID:FILE.
+void read_tokenizer(MappingReader& reader, PlacedText& out);
+nlohmann::json tokenizer_schema();
 
 // Adds errors to `problems`.
 ManifestCheckpoints read_checkpoints(const YamlNode& node, Problems& problems);

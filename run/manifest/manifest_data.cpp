@@ -1,6 +1,6 @@
 #include "run/manifest/document_keys.hpp"
 #include "run/manifest/fields.hpp"
-#include "run/manifest/manifest_schema.hpp"
+#include "run/manifest/manifest_items.hpp"
 
 namespace quench {
 
@@ -11,21 +11,9 @@ using nlohmann::json;
 constexpr long long kMaxCount = 1LL << 31;  // so that products of two fit 64 bits
 
 using Entry = ManifestCalibration;
-const Fields<Entry> kCalibration([](Fields<Entry>& f) {
-  f.name("corpus", &Entry::corpus, "A name in `corpora`").required();
-  f.integer("documents", &Entry::documents, 1, kMaxCount, "How many documents; default: all");
-  f.integer("sequences", &Entry::sequences, 1, kMaxCount,
-            "With packing concat: how many sequences");
-  f.integer("length", &Entry::length, 2, kMaxCount, "Ids per sequence");
-  f.either("packing", &Entry::packing, "concat", "none").schema({{"enum", {"none", "concat"}}});
-  f.either("pads", &Entry::pads, "masked", "counted", "counted: pads attend and count");
-  f.integer("pad_batch", &Entry::pad_batch, 1, kMaxCount,
-            "Documents per batch, padded to the longest");
-  f.integer("pad_id", &Entry::pad_id, 0, kMaxCount - 1, "Id of the padding token");
-});
 
 // Attending padding, as in batches of published tools.
-void check_pads(const ManifestCalibration& entry, MappingReader& reader) {
+void check_pads(MappingReader& reader, Entry& entry) {
   const YamlNode* pads = reader.get("pads");
   if (entry.pads == "counted") {
     if (entry.pad_id < 0) {
@@ -34,16 +22,20 @@ void check_pads(const ManifestCalibration& entry, MappingReader& reader) {
     if (entry.packing == "concat") {
       reader.add(pads->place, "packing concat makes no pads to count");
     }
-  } else if (entry.pads == "masked") {
-    const YamlNode* id = reader.get("pad_id");
-    const YamlNode* given = id != nullptr ? id : reader.get("pad_batch");
-    if (given != nullptr) {
-      reader.add(given->place, "only `pads: counted` makes pads");
-    }
+    return;
   }
+  const YamlNode* id = reader.get("pad_id");
+  const YamlNode* given = id != nullptr ? id : reader.get("pad_batch");
+  if (given != nullptr && entry.pads == "masked") {
+    reader.add(given->place, "only `pads: counted` makes pads");
+  }
+  entry.pad_batch = 0;
 }
 
-void check_packing(const ManifestCalibration& entry, MappingReader& reader) {
+void check_packing(MappingReader& reader, Entry& entry) {
+  if (entry.packing.empty()) {
+    entry.packing = entry.sequences > 0 ? "concat" : "none";
+  }
   if (entry.packing == "concat" && (entry.sequences == 0 || entry.length == 0)) {
     reader.add(entry.place, "packing concat needs `sequences` and `length`");
   } else if (entry.packing == "none" && entry.sequences > 0) {
@@ -51,25 +43,20 @@ void check_packing(const ManifestCalibration& entry, MappingReader& reader) {
   }
 }
 
-ManifestCalibration read_calibration(const YamlNode::Member& member, Problems& problems) {
-  ManifestCalibration entry;
-  entry.name = member.key;
-  entry.place = member.key_place;
-  MappingReader reader(member.value, "calibration " + member.key, problems);
-  kCalibration.read_keys(reader, entry);
-  reader.finish();
-  if (entry.packing.empty()) {
-    entry.packing = entry.sequences > 0 ? "concat" : "none";
-  }
-  if (member.value.is_mapping()) {
-    check_pads(entry, reader);
-    check_packing(entry, reader);
-  }
-  if (entry.pads != "counted") {
-    entry.pad_batch = 0;
-  }
-  return entry;
-}
+const Fields<Entry> kCalibration([](Fields<Entry>& f) {
+  f.name("corpus", &Entry::corpus, "A name in `corpora`").required();
+  f.integer("documents", &Entry::documents, 1, kMaxCount, "How many documents; default: all");
+  f.integer("sequences", &Entry::sequences, 1, kMaxCount,
+            "With packing concat: how many sequences");
+  f.integer("length", &Entry::length, 2, kMaxCount, "Ids per sequence");
+  f.either("packing", &Entry::packing, "concat", "none")
+      .schema({{"enum", {"none", "concat"}}})
+      .then(check_packing);
+  f.either("pads", &Entry::pads, "masked", "counted", "counted: pads attend and count");
+  f.integer("pad_batch", &Entry::pad_batch, 1, kMaxCount,
+            "Documents per batch, padded to the longest");
+  f.integer("pad_id", &Entry::pad_id, 0, kMaxCount - 1, "Id of the padding token").then(check_pads);
+});
 
 // The keys beside a corpus plugin's id.
 using Corpus = ManifestCorpus;
@@ -92,10 +79,17 @@ void check_part(MappingReader& reader, const ManifestCorpus& out) {
   }
 }
 
-ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
-  ManifestCorpus out;
+}  // namespace
+
+const Fields<ManifestCalibration>& calibration_keys() {
+  return kCalibration;
+}
+
+void read_corpus(const YamlNode::Member& member, MappingReader& outer, Manifest& manifest) {
+  ManifestCorpus& out = manifest.corpora.emplace_back();
   out.name = member.key;
   out.place = member.key_place;
+  const std::string where = "corpora: " + member.key;
   const YamlNode::Member* inner = nullptr;
   size_t ids = 0;
   for (const YamlNode::Member& entry : member.value.members) {
@@ -105,49 +99,14 @@ ManifestCorpus read_corpus(const YamlNode::Member& member, Problems& problems) {
     }
   }
   if (!member.value.is_mapping() || ids != 1) {
-    problems.add(member.value.place, fmt::format("corpora: {}: got {}, wanted `{{kind: "
-                                                 "{{parameters}}}}`",
-                                                 member.key, member.value.described()));
-    return out;
+    outer.problems().add(member.value.place,
+                         where + ": " + unlike(member.value, "`{kind: {parameters}}`"));
+    return;
   }
-  MappingReader reader(member.value, "corpora: " + member.key, problems);
+  MappingReader reader(member.value, where, outer.problems());
   kCorpus.read_keys(reader, out);
   check_part(reader, out);
-  out.id = inner->key;
-  out.place = inner->key_place;
-  out.parameters = inner->value;
-  if (!inner->value.is_mapping() && !inner->value.is_null()) {
-    problems.add(inner->value.place,
-                 fmt::format("corpora: {}: {}: got {}, wanted a mapping of parameters", member.key,
-                             inner->key, inner->value.described()));
-    out.parameters = {};
-  }
-  return out;
-}
-
-template <typename Out, typename Read>
-std::vector<Out> read_named(const YamlNode* node, const std::string& where, Read read,
-                            Problems& problems) {
-  std::vector<Out> out;
-  if (node == nullptr || node->is_null()) {
-    return out;
-  }
-  if (!node->is_mapping()) {
-    problems.add(node->place,
-                 fmt::format("{}: got {}, wanted a mapping of names", where, node->described()));
-    return out;
-  }
-  for (const YamlNode::Member& member : node->members) {
-    out.push_back(read(member, problems));
-  }
-  return out;
-}
-
-}  // namespace
-
-json calibration_schema() {
-  return {{"type", json::array({"object", "null"})},
-          {"additionalProperties", kCalibration.schema()}};
+  take_plugin(*inner, where + ": ", outer.problems(), out);
 }
 
 json corpora_schema(const Catalog& catalog) {
@@ -165,15 +124,7 @@ json corpora_schema(const Catalog& catalog) {
   if (!one_id.empty()) {
     one["oneOf"] = one_id;
   }
-  return {{"type", json::array({"object", "null"})}, {"additionalProperties", one}};
-}
-
-std::vector<ManifestCalibration> read_calibrations(const YamlNode* node, Problems& problems) {
-  return read_named<ManifestCalibration>(node, "calibration", read_calibration, problems);
-}
-
-std::vector<ManifestCorpus> read_corpora(const YamlNode* node, Problems& problems) {
-  return read_named<ManifestCorpus>(node, "corpora", read_corpus, problems);
+  return {{"type", "object"}, {"additionalProperties", one}};
 }
 
 }  // namespace quench

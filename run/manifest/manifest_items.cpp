@@ -41,46 +41,6 @@ std::optional<std::string> plain_name(const std::string& text) {
   return printable(text, kMaxName) == text ? std::optional(text) : std::nullopt;
 }
 
-// `where` begins the errors.
-std::vector<PlacedText> read_names(const YamlNode& list, const std::string& where,
-                                   const char* wanted, Problems& problems) {
-  std::vector<PlacedText> names;
-  if (!list.is_sequence() || list.items.empty()) {
-    problems.add(list.place,
-                 fmt::format("{}: got {}, wanted {}", where,
-                             list.is_sequence() ? "an empty list" : list.described(), wanted));
-    return names;
-  }
-  for (const YamlNode& item : list.items) {
-    const auto same = [&](const PlacedText& earlier) { return earlier.value == item.scalar; };
-    if (!item.is_scalar()) {
-      problems.add(item.place,
-                   fmt::format("{}: got {}, wanted {}", where, item.described(), wanted));
-    } else if (std::any_of(names.begin(), names.end(), same)) {
-      problems.add(item.place,
-                   fmt::format("{}: \"{}\" is given twice", where, printable(item.scalar)));
-    } else {
-      names.push_back({item.scalar, item.place});
-    }
-  }
-  return names;
-}
-
-// A list of names, each given once.
-template <auto Names, typename Section>
-void add_names(Fields<Section>& f, const char* name, const char* wanted, const char* meaning) {
-  f.own(
-      name, {{"type", "array"}, {"items", reference("name")}, {"minItems", 1}},
-      [name, wanted](MappingReader& reader, Section& out) {
-        if (const YamlNode* node = reader.get(name)) {
-          const std::string list = reader.where().substr(0, reader.where().find(':'));
-          out.*Names =
-              read_names(*node, fmt::format("{}: `{}`", list, name), wanted, reader.problems());
-        }
-      },
-      meaning);
-}
-
 using Item = ManifestItem;
 using ItemFields = Fields<ManifestItem>;
 
@@ -98,8 +58,8 @@ void add_label(ItemFields& f) {
 const ItemSection kAveragings{
     "averaging", "averaging", ItemFields([](ItemFields& f) {
       add_label(f);
-      add_names<&Item::of>(f, "of", "a list of checkpoints, branch@revision",
-                           "An explicit set, branch@last or branch@step600, instead of windows");
+      f.names("of", &Item::of, "a list of checkpoints, branch@revision",
+              "An explicit set, branch@last or branch@step600, instead of windows");
       f.flag("raw", &Item::raw, "false: unaveraged checkpoints leave the grid");
       f.flag("keep", &Item::keep, "true: write the averaged weights beside the results");
     })};
@@ -111,8 +71,8 @@ const Fields<ManifestReplicates> kReplicates([](Fields<ManifestReplicates>& f) {
             "Disjoint samples of the calibration corpus");
   f.integer("jitter", &ManifestReplicates::jitter, 0, kMaxReplicates,
             "Permutations of the same data");
-  add_names<&ManifestReplicates::at>(f, "at", "a list of first, last, forks or branch@revision",
-                                     "first, last, forks, or branch@revision");
+  f.names("at", &ManifestReplicates::at, "a list of first, last, forks or branch@revision",
+          "first, last, forks, or branch@revision");
 });
 
 json written_formats(const Catalog& catalog) {
@@ -137,7 +97,7 @@ const ItemSection kQuantizers{
           "transform",
           [](const Catalog& catalog) { return plugin_schema(catalog, QUENCH_KIND_TRANSFORM); },
           [](MappingReader& reader, Item& item) {
-            item.transform = read_plugin(reader, "transform", "an id or {id: {parameters}}");
+            item.transform = read_plugin(reader, "transform");
           },
           "A change of the float model before it is quantized");
     })};
@@ -214,7 +174,7 @@ class ItemReader {
       } else if (!item.id.empty()) {
         add(member.key_place, two_ids(item.id, member.key));
       } else {
-        read_id(member, item);
+        take_plugin(member, section_.name + ": ", problems_, item);
       }
     }
     if (item.id.empty()) {
@@ -248,17 +208,6 @@ class ItemReader {
     }
   }
 
-  void read_id(const YamlNode::Member& member, ManifestItem& item) const {
-    item.id = member.key;
-    item.place = member.key_place;
-    item.parameters = member.value;
-    if (!member.value.is_mapping() && !member.value.is_null()) {
-      add(member.value.place, fmt::format("{}: got {}, wanted a mapping of parameters",
-                                          printable(item.id), member.value.described()));
-      item.parameters = {};
-    }
-  }
-
   void add(const Place& place, const std::string& message) const {
     problems_.add(place, section_.name + ": " + message);
   }
@@ -273,26 +222,33 @@ bool stands_beside_an_id(const std::string& key) {
   return section_with(key) != nullptr;
 }
 
-ManifestPlugin read_plugin(MappingReader& reader, const char* key, const std::string& wanted,
-                           const std::string& of) {
-  const YamlNode* given = reader.get(key);
-  if (given == nullptr) {
-    return {};
-  }
-  const YamlNode& node = *given;
-  if (node.is_scalar()) {
-    return {node.scalar, node.place, {}};
-  }
-  if (!node.is_mapping() || node.members.size() != 1) {
-    reader.add(node.place, fmt::format("`{}`: got {}, wanted {}", key, node.described(), wanted));
-    return {"", node.place, {}};
-  }
-  const YamlNode::Member& chosen = node.members.front();
-  ManifestPlugin out{chosen.key, chosen.key_place, chosen.value};
-  if (!chosen.value.is_mapping() && !chosen.value.is_null()) {
-    reader.add(chosen.value.place, fmt::format("{}{}: got {}, wanted a mapping of parameters", of,
-                                               printable(chosen.key), chosen.value.described()));
+void take_plugin(const YamlNode::Member& member, const std::string& where, Problems& problems,
+                 ManifestPlugin& out) {
+  out.id = member.key;
+  out.place = member.key_place;
+  out.parameters = member.value;
+  if (!member.value.is_mapping() && !member.value.is_null()) {
+    problems.add(member.value.place, where + printable(out.id) + ": " +
+                                         unlike(member.value, "a mapping of parameters"));
     out.parameters = {};
+  }
+}
+
+ManifestPlugin read_plugin(MappingReader& reader, const char* key) {
+  const YamlNode* node = reader.get(key);
+  ManifestPlugin out;
+  if (node == nullptr) {
+    return out;
+  }
+  out.place = node->place;
+  if (node->is_scalar()) {
+    out.id = node->scalar;
+  } else if (node->is_mapping() && node->members.size() == 1) {
+    take_plugin(node->members.front(), fmt::format("{}: {} ", reader.where(), key),
+                reader.problems(), out);
+  } else {
+    reader.add(node->place,
+               fmt::format("`{}`: {}", key, unlike(*node, "`id` or `{id: {parameters}}`")));
   }
   return out;
 }

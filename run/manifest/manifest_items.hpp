@@ -21,9 +21,11 @@ std::vector<ManifestItem> read_items(const YamlNode* node, ItemKind kind, Proble
 // The schema of such a list.
 nlohmann::json entries_schema(const Catalog& catalog, ItemKind kind);
 
-// A key that takes one plugin, if it is given. `wanted`: what an error wants in place of another
-// form. `of` stands before the id in errors about its parameters: "optimizer ".
-ManifestPlugin read_plugin(MappingReader& reader, const char* key, const std::string& wanted,
-                           const std::string& of = "");
+// Takes `id: {parameters}`; `where` begins its errors, before the id.
+void take_plugin(const YamlNode::Member& member, const std::string& where, Problems& problems,
+                 ManifestPlugin& out);
+
+// A key that takes one plugin, by its id or as `{id: {parameters}}`, if it is given.
+ManifestPlugin read_plugin(MappingReader& reader, const char* key);
 
 }  // namespace quench

@@ -21,15 +21,13 @@ using Shape = LearningRateSchedule::Shape;
 
 using Fork = ManifestFork;
 const Fields<Fork> kFork([](Fields<Fork>& f) {
-  f.own("steps", described(reference("amount"), "Step at which the fork ends"),
-        [](MappingReader& reader, Fork& out) {
-          out.schedule.steps = reader.amount("steps").value_or(1);
-        })
+  f.amount(
+       "steps", [](Fork & fork) -> auto& { return fork.schedule.steps; },
+       "Step at which the fork ends")
       .required();
-  f.own("decay_steps", described(reference("amount"), "Steps of its decay"),
-        [](MappingReader& reader, Fork& out) {
-          out.schedule.decay_steps = reader.amount("decay_steps").value_or(1);
-        })
+  f.amount(
+       "decay_steps", [](Fork & fork) -> auto& { return fork.schedule.decay_steps; },
+       "Steps of its decay")
       .required();
   f.number(
       "final", [](Fork & fork) -> auto& { return fork.schedule.final; },
@@ -52,8 +50,10 @@ std::optional<int64_t> end_of_constant(const LearningRateSchedule& schedule) {
                                        : std::nullopt;
 }
 
-ManifestFork read_fork(const YamlNode::Member& member, const ManifestTraining& training,
-                       Problems& problems) {
+// Adds the fork to `training`, which has its schedule, if it is sound; else what is wrong is told.
+void read_fork(const YamlNode::Member& member, MappingReader& outer, ManifestTraining& training) {
+  Problems& problems = outer.problems();
+  const size_t before = problems.size();
   const std::string where = "train: fork " + printable(member.key);
   ManifestFork out;
   out.name = member.key;
@@ -76,39 +76,17 @@ ManifestFork read_fork(const YamlNode::Member& member, const ManifestTraining& t
                  fmt::format("{}: forks start from a constant rate; wanted the schedule constant "
                              "or wsd",
                              where));
-  } else if (out.schedule.decay_steps < 1 || out.begin < training.schedule.warmup ||
-             out.begin > *end) {
+  } else if (problems.size() == before &&
+             (out.schedule.decay_steps < 1 || out.begin < training.schedule.warmup ||
+              out.begin > *end)) {
     problems.add(member.key_place,
                  fmt::format("{}: starts at step {} = steps - decay_steps, wanted {}..{}, where "
                              "the rate is constant",
                              where, out.begin, training.schedule.warmup, *end));
   }
-  return out;
-}
-
-// Fills `out.forks`; `out` has its schedule. A fork that is not sound is left out, and told.
-void read_forks(MappingReader& outer, ManifestTraining& out) {
-  Problems& problems = outer.problems();
-  const YamlNode* node = outer.get("forks");
-  if (node == nullptr || node->is_null()) {
-    return;
+  if (problems.size() == before) {
+    training.forks.push_back(std::move(out));
   }
-  if (!node->is_mapping()) {
-    outer.add(node->place,
-              fmt::format("`forks`: got {}, wanted a mapping of names", node->described()));
-    return;
-  }
-  for (const YamlNode::Member& member : node->members) {
-    const size_t before = problems.size();
-    ManifestFork fork = read_fork(member, out, problems);
-    if (problems.size() == before) {  // compute nothing from an invalid fork
-      out.forks.push_back(std::move(fork));
-    }
-  }
-}
-
-json forks_schema() {
-  return {{"type", json::array({"object", "null"})}, {"additionalProperties", kFork.schema()}};
 }
 
 constexpr long long kMaxCount = 1LL << 24;  // sequences of a batch, ids of a sequence
@@ -119,13 +97,6 @@ const Fields<ManifestValidation> kValidation([](Fields<ManifestValidation>& f) {
   f.integer("sequences", &ManifestValidation::sequences, 1, kMaxCount);
   f.amount("every", &ManifestValidation::every, "Steps; 0: at checkpoints");
 });
-
-void read_validation(MappingReader& reader, ManifestTraining& out) {
-  const YamlNode* node = reader.get("validation");
-  if (node != nullptr && !node->is_null()) {
-    out.validation = kValidation.read(*node, "train: validation", reader.problems());
-  }
-}
 
 // The number of steps, given directly or through a number of tokens.
 int64_t length_in_steps(MappingReader& reader, const ManifestTraining& out) {
@@ -205,14 +176,16 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
   f.config("model", &Training::model, "config.json of the model: its path, or its content")
       .required();
   f.name("corpus", &Training::corpus, "A name in `corpora`").required();
-  f.text("tokenizer", &Training::tokenizer, "Folder, tokenizer.json or bytes").required();
+  f.own("tokenizer", tokenizer_schema(), [](MappingReader& reader, Training& out) {
+     read_tokenizer(reader, out.tokenizer);
+   }).required();
   f.integer("document_end", &Training::document_end, 0, INT32_MAX, "Id appended to every document");
-  f.own("validation", {{"anyOf", {{{"type", "null"}}, kValidation.schema()}}}, read_validation);
+  f.section("validation", &Training::validation, kValidation).or_null();
   f.own(
        "optimizer",
        [](const Catalog& catalog) { return plugin_schema(catalog, QUENCH_KIND_OPTIMIZER); },
        [](MappingReader& reader, Training& out) {
-         out.optimizer = read_plugin(reader, "optimizer", "`{id: {parameters}}`", "optimizer ");
+         out.optimizer = read_plugin(reader, "optimizer");
        })
       .required();
   f.integer("batch", &Training::batch, 1, kMaxCount, "Sequences per step").required();
@@ -242,7 +215,7 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
   f.integer("seed", &Training::seed, 0, kMaxSeed);
   f.name("branch", &Training::branch, "Name of the branch of the whole run");
   f.choice("mark", &Training::mark, branch_marks());
-  f.own("forks", forks_schema(), read_forks);
+  f.each("forks", kFork.schema(), read_fork).or_null();
 });
 
 }  // namespace

@@ -156,6 +156,9 @@ void check_modules(const Experiment& experiment, const DescribedModels& describe
     try {
       require_modules(quantizers.of(cell), cell.parameters, known.names);
     } catch (const Error& error) {
+      if (error.code() == QUENCH_INTERNAL) {
+        continue;  // of the plugin itself: its cells report it
+      }
       if (error.code() != QUENCH_INVALID_ARGUMENT) {
         throw;
       }

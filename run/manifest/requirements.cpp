@@ -66,40 +66,16 @@ void read_host(MappingReader& reader, Requirements& out) {
   }
 }
 
-void read_plugins(MappingReader& reader, Requirements& out) {
-  const YamlNode* plugins = reader.get("plugins");
-  if (plugins == nullptr) {
-    return;
-  }
-  if (!plugins->is_mapping()) {
-    reader.add(plugins->place,
-               fmt::format("plugins: got {}, wanted a mapping of ids", plugins->described()));
-  }
-  for (const YamlNode::Member& member : plugins->members) {
-    ManifestRequirement plugin =
-        kPlugin.read(member.value, "requires: plugin " + printable(member.key), reader.problems());
-    plugin.plugin = member.key;
-    plugin.place = member.key_place;
-    out.push_back(std::move(plugin));
-  }
-}
-
 const Fields<Requirements> kRequires([](Fields<Requirements>& f) {
   f.own("quench", reference("version"), read_host);
-  f.own("plugins", {{"type", "object"}, {"additionalProperties", kPlugin.schema()}}, read_plugins);
+  f.named(
+      "plugins", [](Requirements & out) -> auto& { return out; }, kPlugin, "requires: plugin ");
 });
 
 }  // namespace
 
-std::vector<ManifestRequirement> read_requirements(const YamlNode* node, Problems& problems) {
-  if (node == nullptr || node->is_null()) {
-    return {};
-  }
-  return kRequires.read(*node, "requires", problems);
-}
-
-json requires_schema() {
-  return kRequires.schema();
+const Fields<std::vector<ManifestRequirement>>& requires_keys() {
+  return kRequires;
 }
 
 namespace {
@@ -108,26 +84,26 @@ void check_plugin(const ManifestRequirement& wanted, const Catalog& catalog, Pro
   std::vector<std::string> ids;
   const PluginDescription* found = nullptr;
   for (const PluginDescription& item : catalog.items()) {
-    const bool same = item.id == wanted.plugin || item.kind + "/" + item.id == wanted.plugin;
+    const bool same = item.id == wanted.name || item.kind + "/" + item.id == wanted.name;
     if (same && found != nullptr) {
       problems.add(wanted.place, fmt::format("requires: {} is a {} and a {}; wanted kind/id",
-                                             wanted.plugin, found->kind, item.kind));
+                                             wanted.name, found->kind, item.kind));
       return;
     }
     found = same ? &item : found;
     ids.push_back(item.id);
   }
   if (found == nullptr) {
-    const std::string near = nearest(wanted.plugin, ids);
+    const std::string near = nearest(wanted.name, ids);
     problems.add(wanted.place,
-                 fmt::format("requires: no plugin is called {}{}", printable(wanted.plugin),
+                 fmt::format("requires: no plugin is called {}{}", printable(wanted.name),
                              near.empty() ? "" : fmt::format("; did you mean {}?", near)));
     return;
   }
   if (!wanted.version.value.empty() &&
       !VersionRange(wanted.version.value).contains(found->version)) {
     problems.add(wanted.version.place,
-                 fmt::format("requires: plugin {} is {}, wanted {}", wanted.plugin, found->version,
+                 fmt::format("requires: plugin {} is {}, wanted {}", wanted.name, found->version,
                              wanted.version.value));
   }
   if (!wanted.sha256.value.empty() && wanted.sha256.value != found->sha256) {
@@ -141,7 +117,7 @@ void check_plugin(const ManifestRequirement& wanted, const Catalog& catalog, Pro
 
 void check_requirements(const Manifest& manifest, const Catalog& catalog, Problems& problems) {
   for (const ManifestRequirement& wanted : manifest.requirements) {
-    if (!wanted.plugin.empty()) {
+    if (!wanted.name.empty()) {
       check_plugin(wanted, catalog, problems);
     } else if (!VersionRange(wanted.version.value).contains(kVersion)) {
       problems.add(wanted.version.place, fmt::format("requires: quench is {}, wanted {}", kVersion,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/error.hpp"
+#include "core/names.hpp"
 
 namespace quench {
 
@@ -15,16 +16,6 @@ std::vector<std::string> names_of(const std::vector<Entry>& entries) {
     names.push_back(entry.name);
   }
   return names;
-}
-
-// "a, b, c and 7 more".
-std::string listing(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 20;
-  std::string out;
-  for (size_t i = 0; i < std::min(names.size(), kShown); ++i) {
-    out += (i == 0 ? "" : ", ") + printable(names[i]);
-  }
-  return names.size() > kShown ? fmt::format("{} and {} more", out, names.size() - kShown) : out;
 }
 
 }  // namespace
@@ -40,18 +31,12 @@ NamedData::NamedData(const Manifest& manifest, PluginResolver& plugins, Problems
 }
 
 void NamedData::add_corpus(const ManifestCorpus& entry) {
-  const PluginDescription* plugin = plugins_.find("corpus", entry.id, entry.place);
-  if (plugin == nullptr) {
-    return;
-  }
-  const nlohmann::json given =
-      entry.parameters.is_null() ? nlohmann::json::object() : yaml_to_json(entry.parameters);
-  if (auto parameters = plugins_.complete(*plugin, given, entry.parameters, entry.place)) {
+  if (auto use = plugins_.resolve("corpus", entry)) {
     CorpusPart part;
     if (!entry.part.empty()) {
       part = {entry.part == "held_out" ? PartKind::kHeldOut : PartKind::kTraining, entry.held_out};
     }
-    corpora_[entry.name] = {entry.name, plugin, std::move(*parameters), part};
+    corpora_[entry.name] = {entry.name, use->plugin, std::move(use->parameters), part};
   }
 }
 
@@ -73,11 +58,12 @@ void NamedData::report_missing(const std::string& what, const std::string& secti
   if (std::find(names.begin(), names.end(), name) != names.end()) {
     return;  // it exists, and its own problem is reported
   }
+  constexpr size_t kShown = 20;
   const std::string near = nearest(name, names);
   problems_.add(place,
                 fmt::format("no {} \"{}\" in `{}`; {}", what, printable(name), section,
                             names.empty()  ? std::string("there are none")
-                            : near.empty() ? "there are: " + listing(names)
+                            : near.empty() ? "there are: " + first_of_names(names, kShown)
                                            : fmt::format("did you mean \"{}\"?", printable(near))));
 }
 

@@ -82,6 +82,9 @@ struct InlineItem {
   const PluginDescription* plugin;
   nlohmann::json parameters;
   std::vector<std::pair<std::string, CorpusUse>> corpora;
+  std::vector<std::string> given;  // parameters; a label shows them also where they are the default
+
+  std::string label() const { return cell_label(*plugin, parameters, given); }
 };
 
 // A name of the section `corpora` says nothing on a command line.
@@ -100,7 +103,7 @@ struct InlineItem {
 }
 
 InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catalog& catalog) {
-  InlineItem item{&catalog.require(kind, spec.id), nlohmann::json::object(), {}};
+  InlineItem item{&catalog.require(kind, spec.id), nlohmann::json::object(), {}, {}};
   const std::string where = kind + " " + spec.id;
   nlohmann::json given = nlohmann::json::object();
   for (const auto& [key, value] : spec.options) {
@@ -110,6 +113,7 @@ InlineItem resolve_inline(const std::string& kind, const InlineSpec& spec, Catal
       }
       try {
         given[key] = parse_option(*schema, value);
+        item.given.push_back(key);
       } catch (const Error& error) {
         fail(QUENCH_INVALID_ARGUMENT, "{}: {}", where, error.what());
       }
@@ -158,7 +162,7 @@ QuantizerCell resolve_quantizer(const std::string& inline_form, Catalog& catalog
     spec.options.erase(named);
   }
   InlineItem item = resolve_inline("quantizer", spec, catalog);
-  const std::string label = cell_label(*item.plugin, item.parameters);
+  const std::string label = item.label();
   QuantizerCell cell;
   cell.plugin = item.plugin;
   cell.parameters = item.parameters;
@@ -171,7 +175,7 @@ MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
   InlineItem item = resolve_inline("metric", parse_inline(inline_form), catalog);
   return {item.plugin,
           item.parameters,
-          cell_label(*item.plugin, item.parameters),
+          item.label(),
           item.corpora,
           "",
           metric_needs(catalog, *item.plugin, item.parameters),
@@ -180,7 +184,7 @@ MetricCell resolve_metric(const std::string& inline_form, Catalog& catalog) {
 
 AveragingCell resolve_averaging(const std::string& inline_form, Catalog& catalog) {
   InlineItem item = resolve_inline("averaging", parse_inline(inline_form), catalog);
-  return {item.plugin, item.parameters, cell_label(*item.plugin, item.parameters), ""};
+  return {item.plugin, item.parameters, item.label(), ""};
 }
 
 Calibration resolve_calibration(const std::string& options, Catalog& catalog) {

@@ -110,25 +110,24 @@ class ManifestResolver {
     if (entry.value.empty() || entry.value == "bytes") {
       return entry.value;
     }
-    fs::path path;
+    std::string path;
     plugins_.attempt(entry.place, [&] {
-      if (is_hub_spec(entry.value)) {
-        const auto found = find_in_cache(entry.value, hub_, out_.absent);
-        path = found ? found->folder : fs::path();
-      } else {
-        path = folder_ / entry.value;
+      WrittenTokenizer written = read_tokenizer_name(catalog_, entry.value, folder_);
+      if (is_hub_spec(written.path)) {
+        const auto found = find_in_cache(written.path, hub_, out_.absent);
+        if (!found) {
+          path = written.path;
+          return;
+        }
+        written.path = found->folder.string();
       }
-      if (path.empty()) {
-        return;
-      }
-      path = tokenizer_file(catalog_, path);
+      path = take_tokenizer(catalog_, written, folder_);
       if (!fs::exists(path)) {
-        fail(QUENCH_NOT_FOUND, "{}: tokenizer {} does not exist", where,
-             path.lexically_normal().string());
+        fail(QUENCH_NOT_FOUND, "{}: tokenizer {} does not exist", where, path);
       }
       check_blob(path, hub_, &HostServices::instance().cancel_flag());
     });
-    return out_.absent.contains(entry.value) ? entry.value : path.lexically_normal().string();
+    return path;
   }
 
   void resolve_checkpoints(NamedData& data) {

@@ -154,6 +154,13 @@ std::optional<nlohmann::json> PluginResolver::complete(const PluginDescription& 
     return std::nullopt;
   }
   attempt(place, [&] { resolve_paths(plugin, out, folder_, hub_, absent_); });
+  // One in a process of its own can only read what a path names. Of corpora await_files() says it.
+  const bool only_reads = catalog_.placed(plugin).placement == Placement::kOwn;
+  for (const ParameterSchema& schema : plugin.parameters) {
+    if (schema.type == QUENCH_PARAMETER_PATH && only_reads && plugin.kind != "corpus") {
+      check_exists(plugin, schema.name, out, place_of_value(parameters, schema.name, given, place));
+    }
+  }
   return out;
 }
 
@@ -170,12 +177,27 @@ std::optional<PluginUse> PluginResolver::resolve(const std::string& kind,
   return parameters ? std::optional(PluginUse{plugin, std::move(*parameters)}) : std::nullopt;
 }
 
+void PluginResolver::check_exists(const PluginDescription& plugin, const std::string& parameter,
+                                  const nlohmann::json& values, const Place& place) {
+  const auto value = values.find(parameter);
+  if (value == values.end() || !value->is_string()) {
+    return;
+  }
+  const std::string& path = value->get_ref<const std::string&>();
+  std::error_code error;
+  if (!path.empty() && !absent_.contains(path) &&
+      fs::status(path, error).type() == fs::file_type::not_found) {
+    problems_.add(place, fmt::format("{} {}: {}: {} does not exist", plugin.kind, plugin.id,
+                                     parameter, printable(path, 4096)));
+  }
+}
+
 bool PluginResolver::await_files(const CorpusUse& use) {
   bool any = false;
   for (const fs::path& file : corpus_files(use)) {
     const std::string path = file.string();
     std::error_code error;
-    if (!absent_.contains(path) && !fs::exists(path, error)) {
+    if (!absent_.contains(path) && fs::status(path, error).type() == fs::file_type::not_found) {
       absent_[path] = fmt::format("corpus {}: {} does not exist", printable(use.name), path);
     }
     any = any || absent_.contains(path);

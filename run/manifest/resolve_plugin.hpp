@@ -49,13 +49,7 @@ class PluginResolver {
     try {
       body();
     } catch (const Error& error) {
-      if (error.code() == QUENCH_CANCELLED) {
-        throw;
-      }
-      if (error.code() == QUENCH_UNAVAILABLE) {
-        fail(QUENCH_UNAVAILABLE, "{}: {}", place.text(), error.what());
-      }
-      problems_.add(place, error.what());
+      problems_.add(place, error);
     }
   }
 
@@ -89,6 +83,10 @@ class PluginResolver {
                         const Place& otherwise);
 
  private:
+  // Reports a file that the parameter names and that is not there.
+  void check_exists(const PluginDescription& plugin, const std::string& parameter,
+                    const nlohmann::json& values, const Place& place);
+
   Catalog& catalog_;
   const HubEnvironment& hub_;
   const std::filesystem::path& folder_;

@@ -37,8 +37,8 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     for (const YamlNode& item : node.items) {
       std::vector<Sweep::Setting> point;
       if (!item.is_mapping() || item.members.empty()) {
-        refuse(item.place, fmt::format("got {}, wanted a mapping of dotted paths to values",
-                                       item.is_mapping() ? "an empty mapping" : item.described()));
+        refuse(item.place,
+               fmt::format("got {}, wanted a mapping of dotted paths to values", item.described()));
       }
       for (const YamlNode::Member& member : item.members) {
         refuse_cluster(member);
@@ -54,10 +54,8 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     for (const YamlNode::Member& member : node.members) {
       refuse_cluster(member);
       if (!member.value.is_sequence() || member.value.items.empty()) {
-        refuse(
-            member.value.place,
-            fmt::format("`{}`: got {}, wanted a list of values", printable(member.key),
-                        member.value.is_sequence() ? "an empty list" : member.value.described()));
+        refuse(member.value.place, fmt::format("`{}`: got {}, wanted a list of values",
+                                               printable(member.key), member.value.described()));
         continue;
       }
       count = std::min(count * member.value.items.size(), kLargest);
@@ -66,7 +64,7 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     out.size_ = static_cast<size_t>(count);
   } else {
     refuse(node.place, fmt::format("got {}, wanted a list of points, or lists under dotted paths",
-                                   node.is_mapping() ? "an empty mapping" : node.described()));
+                                   node.described()));
   }
   if (node.is_sequence() && node.items.empty()) {
     refuse(node.place, "an empty list; wanted at least one point");

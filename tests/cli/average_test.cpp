@@ -1,12 +1,14 @@
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
 #include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
+using Catch::Matchers::Contains;
 using quench::test::Outcome;
 using quench::test::Workplace;
 
@@ -40,6 +42,26 @@ TEST_CASE("average: equal checkpoints average to themselves", "[cli]") {
   };
   CHECK(loss("tiny-soup") == loss("tiny"));
   CHECK(hidden_in(here.folder().path()).empty());
+}
+
+TEST_CASE("average: one that rotted before it was first read is refused, not measured", "[cli]") {
+  const Workplace here;
+  REQUIRE(here.run({"average", "tiny", "tiny", "--scheme", "soup", "-o", "soup"}).code == 0);
+  std::ofstream(here.folder() / "soup.yaml")
+      << "name: s\ncheckpoints: {model: soup}\n"
+         "metrics: [validation_loss: {corpus: v, block: 16}]\n"
+         "corpora: {v: {text: {path: t.txt}}}\n";
+  const fs::path weights = here.folder() / "soup/model.safetensors";
+  std::string bytes = quench::test::read_file(weights);
+  bytes[bytes.size() - 1] ^= 0x01;
+  std::ofstream(weights, std::ios::binary) << bytes;
+  const Outcome refused = here.run({"run", "soup.yaml"});
+  CHECK(refused.code == 1);
+  CHECK_THAT(refused.out + refused.err,
+             Contains("soup/model.safetensors: its SHA-256 is ") &&
+                 Contains("as quench.json says, which was written with it; make it again"));
+  fs::remove(here.folder() / "soup/quench.json");
+  CHECK(here.run({"run", "soup.yaml", "--retry", "failed"}).code == 0);  // the change is the user's
 }
 
 TEST_CASE("average: a greedy soup asks the metric", "[cli]") {

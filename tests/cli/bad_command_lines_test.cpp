@@ -38,14 +38,14 @@ std::string plain(std::string text, const std::filesystem::path& folder) {
 TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2", "[cli]") {
   const Workplace here;
   const BadLine cases[] = {
-      {{}, "quench: A subcommand is required; see `quench --help`"},
       {{"frobnicate"},
        "quench: no subcommand is called frobnicate; there are init, import, plan, fetch, run, "
        "submit, status, why, adopt, results, report, diff, merge, verify, forget, export, eval, "
-       "quantize, average, layer, tokenize, plugins, doctor, schema, clean, completion"},
+       "gate, "
+       "compare, quantize, average, layer, logits, tokenize, plugins, doctor, schema, clean, "
+       "completion"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
-      {{"eval", "tiny"}, "quench eval: --metric is required; see `quench eval --help`"},
       {eval_with({"--frob"}), "quench eval: unknown option --frob; see `quench eval --help`"},
       {{"eval", "tiny", "--tasks", "sciq"},
        "quench eval: unknown option --tasks; see `quench eval --help`"},
@@ -87,8 +87,8 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
        "checkpoint org/name does not exist; did you mean hf://org/name?"},
       {eval_with({"--dtype", "float33"}),
        "dtype = \"float33\", wanted one of float32, float64, bfloat16, float16"},
-      {eval_with({"--device", "gpu"}), "device = \"gpu\", wanted cpu or cuda:N"},
-      {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", wanted cpu or cuda:N"},
+      {eval_with({"--device", "gpu"}), "device = \"gpu\", wanted cpu, cuda or cuda:N"},
+      {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", wanted cpu, cuda or cuda:N"},
       {{"eval", "nothere", "--metric", kLoss}, "checkpoint nothere does not exist"},
       {eval_with({"--tokenizer", "no.json"}), "tokenizer no.json does not exist"},
       {{"eval", "tiny", "--metric", "validation_loss:text=no.txt"},
@@ -102,7 +102,7 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--calibration", "text=t.txt,text=t.txt"}),
        "\"calibration:text=t.txt,text=t.txt\": text is given twice"},
       {{"run", "no.yaml"}, "no.yaml: cannot be opened: No such file or directory"},
-      {{"run", "m.yaml", "--device", "gpu"}, "device = \"gpu\", wanted cpu or cuda:N"},
+      {{"run", "m.yaml", "--device", "gpu"}, "device = \"gpu\", wanted cpu, cuda or cuda:N"},
   };
   here.folder().write("m.yaml", "checkpoints: {model: tiny}\nmetrics: [validation_loss]\n");
   for (const BadLine& bad : cases) {

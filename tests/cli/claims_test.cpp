@@ -19,6 +19,7 @@ using quench::ChildProcess;
 using quench::ChildStream;
 using quench::Command;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -157,7 +158,7 @@ void write_training(const Workplace& here) {
 TEST_CASE("claims: processes that start together compute every cell once", "[cli][claims]") {
   const int processes = GENERATE(2, 8);
   CAPTURE(processes);
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   std::vector<ChildProcess> all;
   for (int i = 0; i < processes; ++i) {
@@ -177,7 +178,7 @@ TEST_CASE("claims: processes that start together compute every cell once", "[cli
 
 TEST_CASE("claims: nor is one computed twice where names are seen late, as on NFS",
           "[cli][claims]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   const std::vector<std::string> late = {
       "LD_PRELOAD=" + (quench::test::binary_dir() / "tests/libquench_late_names.so").string(),
@@ -201,7 +202,7 @@ TEST_CASE("claims: nor is one computed twice where names are seen late, as on NF
 }
 
 TEST_CASE("claims: what a killed process had is taken over at once", "[cli][claims]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   lengthen_text(here);
   ChildProcess first = start(here, 0);
@@ -216,7 +217,7 @@ TEST_CASE("claims: what a killed process had is taken over at once", "[cli][clai
 
 TEST_CASE("claims: what a stopped process has is taken over when its lease ends, and counts once",
           "[cli][claims]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   lengthen_text(here);
   ChildProcess first = start(here, 0, {"--lease", "3"});
@@ -232,7 +233,7 @@ TEST_CASE("claims: what a stopped process has is taken over when its lease ends,
 }
 
 TEST_CASE("claims: a process that is interrupted lets go", "[cli][claims]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   lengthen_text(here);
   ChildProcess first = start(here, 0);
@@ -247,7 +248,7 @@ TEST_CASE("claims: a process that is interrupted lets go", "[cli][claims]") {
 }
 
 TEST_CASE("claims: one who waits for another says so", "[cli][claims]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   lengthen_text(here);
   for (int step = 2; step <= kCheckpoints; ++step) {  // one set of weights is left
@@ -265,7 +266,7 @@ TEST_CASE("claims: one who waits for another says so", "[cli][claims]") {
 
 TEST_CASE("claims: what one training makes is trained by one process", "[cli][claims]") {
   need_training();
-  const Workplace here;
+  const Workplace here{Page::kNone};
   write_training(here);
   std::vector<ChildProcess> all;
   for (int i = 0; i < 3; ++i) {
@@ -285,7 +286,7 @@ TEST_CASE("claims: what one training makes is trained by one process", "[cli][cl
 TEST_CASE("claims: two machines that see names late train once, and compute every cell once",
           "[cli][claims]") {
   need_training();
-  const Workplace here;
+  const Workplace here{Page::kNone};
   write_training(here);
   std::this_thread::sleep_for(std::chrono::milliseconds(2100));  // until all see the manifest
   std::vector<ChildProcess> all;

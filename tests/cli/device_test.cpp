@@ -10,6 +10,7 @@
 namespace fs = std::filesystem;
 using Catch::Contains;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -37,7 +38,7 @@ const Workplace::Arguments kEval = {
 }  // namespace
 
 TEST_CASE("device: without a GPU, cuda is refused in one line before any work", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   const std::string line =
       "device cuda:0: no NVIDIA driver is installed: libcuda.so.1 is not there\n";
   const Outcome eval = run_with_driver(here, "", kEval);
@@ -52,11 +53,14 @@ TEST_CASE("device: without a GPU, cuda is refused in one line before any work", 
   CHECK(run.err == line);
   CHECK(!fs::exists(here.folder() / "runs"));
   // A login node plans and submits what other machines compute.
-  CHECK(run_with_driver(here, "", {"plan", "m.yaml"}).code == 0);
+  const Outcome plan = run_with_driver(here, "", {"plan", "m.yaml"});
+  CHECK(plan.code == 0);
+  CHECK(plan.err ==
+        "warning: " + line.substr(0, line.size() - 1) + "; `run` needs it where it runs\n");
 }
 
 TEST_CASE("device: a number beyond the machine's GPUs is refused with what there is", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   Workplace::Arguments arguments = kEval;
   arguments.back() = "cuda:3";
   const Outcome got = run_with_driver(here, QUENCH_FAKE_DRIVER, arguments);
@@ -65,7 +69,7 @@ TEST_CASE("device: a number beyond the machine's GPUs is refused with what there
 }
 
 TEST_CASE("device: what libtorch lacks for a GPU is said in one line before any work", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   const Outcome doctor = run_with_driver(here, QUENCH_FAKE_DRIVER, {"doctor", "--json"});
   const nlohmann::json part = quench::test::data_of(doctor.out).at("gpus").at("libtorch");
   quench::test::skip_unless(!part.is_null() && !part.at("missing").empty(),
@@ -82,7 +86,7 @@ TEST_CASE("device: what libtorch lacks for a GPU is said in one line before any 
 }
 
 TEST_CASE("doctor: lists GPUs with capability, memory and the driver's CUDA", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   const Outcome got = run_with_driver(here, QUENCH_FAKE_DRIVER, {"doctor"});
   CHECK_THAT(got.out,
              Contains("gpu         cuda:0: NVIDIA H200, compute capability 9.0, 131.3 GiB\n") &&

@@ -140,7 +140,10 @@ TEST_CASE("fetch: a manifest that is blocked says the command, and runs after it
   scene.server.start();
   scene.here.folder().write("m.yaml",
                             metrics_on("{model: hf://org/tiny, revisions: [step1, step2]}"));
-  CHECK_THAT(scene.run({"plan", "m.yaml"}).out,
+  const std::string planned = scene.run({"plan", "m.yaml"}).out;
+  CHECK_THAT(planned, Contains("\nget what is missing with: quench fetch m.yaml\n") &&
+                          !Contains("get it with"));
+  CHECK_THAT(scene.run({"plan", "m.yaml", "--json"}).out,
              Contains("get it with: quench fetch hf://org/tiny@step1"));
   const Outcome fetched = scene.run({"fetch", "m.yaml"});
   CAPTURE(fetched.out, fetched.err);

@@ -11,6 +11,7 @@
 using Catch::Matchers::Contains;
 using nlohmann::json;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 namespace fs = std::filesystem;
 
@@ -70,7 +71,7 @@ const std::string kInPython =
 
 TEST_CASE("inputs: a file that a parameter names and the host opens is in the key by content",
           "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("n.txt", "1\n");
   write_metric(here, "held_number: {file: n.txt}");
   const Outcome first = run_foreign(here, native_plugins());
@@ -91,7 +92,7 @@ TEST_CASE("inputs: a file that a parameter names and the host opens is in the ke
 }
 
 TEST_CASE("inputs: a file that no parameter names is in the record's key, too", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("n.txt", "1\n");
   here.folder().write("o.txt", "10\n");
   const std::string other = fs::canonical(here.folder() / "o.txt").string();
@@ -128,7 +129,7 @@ TEST_CASE("inputs: a file that no parameter names is in the record's key, too", 
 
 TEST_CASE("inputs: a plugin that opens a parameter's file itself is marked and not shared",
           "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("n.txt", "1\n");
   write_metric(here, "own_number: {file: n.txt}");
   const Outcome first = run_foreign(here, native_plugins());
@@ -139,14 +140,31 @@ TEST_CASE("inputs: a plugin that opens a parameter's file itself is marked and n
   CHECK_THAT(
       here.run({"verify", "runs/m", "--inputs", "--plugin-path", native_plugins().string()}).out,
       Contains("a plugin opened its files by itself (inputs: unchecked)"));
+  CHECK_THAT(here.run({"results", "runs/m"}).err,
+             Contains("runs/m: 1 value has `inputs: unchecked`: a plugin opened its files by "
+                      "itself, so no key holds what was read"));
   CHECK_THAT(run_foreign(here, native_plugins()).out, Contains("0 of them new"));
   REQUIRE(run_foreign(here, native_plugins(), {"--out", "runs/other"}).code == 0);
   CHECK(last_record(here, "runs/other").at("cached").is_null());
 }
 
-TEST_CASE("inputs: a corpus that opens its file itself marks the cells that it is read for",
+TEST_CASE("inputs: a file that a parameter names and that is not there is told before any work",
           "[cli]") {
   const Workplace here;
+  write_metric(here, "held_number: {file: n.txt}");
+  const std::string path = fs::canonical(here.folder().path()).string() + "/n.txt";
+  for (const char* verb : {"plan", "run"}) {
+    const Outcome got = here.run({verb, "m.yaml", "--plugin-path", native_plugins().string()});
+    CHECK(got.code == 2);
+    CHECK_THAT(got.err, Catch::StartsWith("m.yaml:4:") &&
+                            Contains("metric held_number: file: " + path + " does not exist"));
+  }
+  CHECK_FALSE(fs::exists(here.folder() / "runs"));
+}
+
+TEST_CASE("inputs: a corpus that opens its file itself marks the cells that it is read for",
+          "[cli]") {
+  const Workplace here{Page::kNone};
   // The corpus that came with the program, as one that did not.
   fs::create_directories(here.folder() / "plugins/corpora");
   fs::copy_file(quench::test::binary_dir() / "lib/quench/corpora/text.so",

@@ -14,10 +14,10 @@ using quench::test::Workplace;
 namespace {
 
 const std::vector<std::string> kVerbs = {
-    "init",    "import", "fetch",   "plan",     "run",       "submit", "status",
-    "why",     "adopt",  "results", "report",   "diff",      "merge",  "verify",
-    "forget",  "export", "eval",    "quantize", "average",   "layer",  "tokenize",
-    "plugins", "doctor", "schema",  "clean",    "completion"};
+    "init",    "import",  "fetch",   "plan",     "run",       "submit", "status", "why",
+    "adopt",   "results", "report",  "diff",     "merge",     "verify", "forget", "export",
+    "eval",    "gate",    "compare", "quantize", "average",   "layer",  "logits", "tokenize",
+    "plugins", "doctor",  "schema",  "clean",    "completion"};
 
 }  // namespace
 
@@ -47,6 +47,31 @@ TEST_CASE("help: every verb has an example, and `help VERB` says what `VERB --he
     CHECK(here.run({"help", verb}).out == got.out);
   }
   CHECK(here.run({"help"}).out == here.run({"--help"}).out);
+}
+
+TEST_CASE("help: `quench` alone says what there is, and is no success", "[cli]") {
+  const Workplace here;
+  const Outcome got = here.run({});
+  CHECK(got.code == 2);
+  CHECK(got.out == here.run({"--help"}).out);
+  CHECK(got.err.empty());
+}
+
+TEST_CASE("help: options of plugins stand below all others", "[cli]") {
+  const Workplace here;
+  for (const char* verb : {"eval", "run", "plan", "submit", "doctor"}) {
+    CAPTURE(verb);
+    const std::string help = here.run({verb, "--help"}).out;
+    const size_t heading = help.find("\nPlugins from elsewhere:\n");
+    REQUIRE(heading != std::string::npos);
+    for (const char* option : {"--json", "--threads", "--quiet"}) {
+      const size_t at = help.find(option);
+      CHECK((at == std::string::npos || at < heading));
+    }
+    for (const char* option : {"--plugin-path", "--sandbox", "--worker-memory"}) {
+      CHECK(help.find(option) > heading);
+    }
+  }
 }
 
 TEST_CASE("manual page: every verb and what --help says of it, in roff that is understood",

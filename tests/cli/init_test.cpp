@@ -21,7 +21,11 @@ void make_folders(const Workplace& here, const std::string& model,
 
 std::vector<std::string> planned_revisions(const Workplace& here, const std::string& manifest) {
   for (const char* text : {"validation.txt", "calibration.txt"}) {  // the user brings them
-    here.folder().write((fs::path(manifest).parent_path() / text).string(), "some text\n");
+    std::string lines;  // as many as the calibration wants
+    for (int i = 0; i < 7000; ++i) {
+      lines += "some text\n";
+    }
+    here.folder().write((fs::path(manifest).parent_path() / text).string(), lines);
   }
   const Outcome plan = here.run({"plan", manifest, "--json"});
   CAPTURE(plan.err);

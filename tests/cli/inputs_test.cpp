@@ -11,6 +11,7 @@
 using Catch::Matchers::Contains;
 using nlohmann::json;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 namespace fs = std::filesystem;
 
@@ -45,7 +46,7 @@ void change_weights(const Workplace& here) {
 }  // namespace
 
 TEST_CASE("verify: --inputs hashes again what the records were measured from", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   write_manifest(here);
   run(here);
   const Outcome same = here.run({"verify", "runs/m", "--inputs"});
@@ -82,7 +83,7 @@ TEST_CASE("verify: --inputs hashes again what the records were measured from", "
 }
 
 TEST_CASE("run: --fresh hashes inputs again and remembers the new hash", "[cli]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   write_manifest(here);
   // Files that changed less than two seconds ago are not remembered.
   std::this_thread::sleep_for(std::chrono::milliseconds(2100));

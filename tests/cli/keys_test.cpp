@@ -16,6 +16,7 @@
 namespace fs = std::filesystem;
 using nlohmann::json;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -96,7 +97,7 @@ class Study {
     return got.out;
   }
 
-  const Workplace here;
+  const Workplace here{Page::kNone};
 };
 
 const json kAllDone = {{"done", 3}};
@@ -167,6 +168,19 @@ TEST_CASE("keys: after a rebuild of several plugins all of them are adopted at o
                            Catch::Contains("quantizer template_quantizer: "));
   CHECK(study.counts() == kAllDone);
   CHECK(adopt({}).code == 2);  // nothing is left to adopt
+}
+
+TEST_CASE("keys: a rebuilt family is adopted for weights that it has not been asked about",
+          "[cli][keys]") {
+  const Study study;
+  study.put_rebuilt("template/models/template_model.so", "models");
+  CHECK(study.counts() == json{{"to do", 3}});
+  CHECK_THAT(study.plan({"--all"}), Catch::Contains("config of tiny not read yet"));
+  const Outcome adopted = study.here.run({"adopt", "m.yaml", "--reason", "another compiler",
+                                          "--plugin-path", study.plugins().string()});
+  INFO(adopted.err);
+  CHECK(adopted.code == 0);
+  CHECK(study.counts() == kAllDone);
 }
 
 TEST_CASE("keys: a plugin without a build id goes by its bytes", "[cli][keys]") {
@@ -261,7 +275,7 @@ TEST_CASE("why: of more than four cells it lists the names", "[cli][keys]") {
 TEST_CASE("keys: a quantizer that measures its own layers has no judge in its key", "[cli][keys]") {
   quench::test::need_plugin("quantizers/gptq");
   quench::test::need_plugin("quantizers/rtn");
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("m.yaml",
                       "name: m\ncheckpoints: {model: tiny, family: template_model}\n"
                       "calibration: {lines: {corpus: v, sequences: 4, length: 16}}\n"
@@ -280,7 +294,7 @@ TEST_CASE("keys: a quantizer that measures its own layers has no judge in its ke
 }
 
 TEST_CASE("eval: its records say on what kind of machine they were measured", "[cli][keys]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   const Outcome got =
       here.run({"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16", "--json"});
   INFO(got.err);

@@ -16,6 +16,7 @@
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -97,7 +98,7 @@ void change_first_value(const fs::path& run, double delta) {
 }  // namespace
 
 TEST_CASE("merge: three shares together are the run", "[cli][merge]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   REQUIRE(here.run({"run", "m.yaml", "--out", "whole"}).code == 0);
   for (const char* number : {"1", "2", "3"}) {
@@ -127,7 +128,7 @@ TEST_CASE("merge: three shares together are the run", "[cli][merge]") {
 
 TEST_CASE("merge: runs of different manifests are refused, and it is said what differs",
           "[cli][merge]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   run_share(here, "1/2", "a");
   REQUIRE(here.run({"run", "m.yaml", "--share", "2/2", "--out", "b", "--set", "seed=7"}).code == 0);
@@ -139,7 +140,7 @@ TEST_CASE("merge: runs of different manifests are refused, and it is said what d
 
 TEST_CASE("merge: two values of one cell are refused, unless one run is preferred",
           "[cli][merge]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   run_share(here, "1/2", "a");
   run_share(here, "1/2", "b");
@@ -166,7 +167,7 @@ TEST_CASE("merge: two values of one cell are refused, unless one run is preferre
 }
 
 TEST_CASE("merge: a run that went on is taken up where it was left", "[cli][merge]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   run_share(here, "1/2", "a");
   run_share(here, "2/2", "b");
@@ -187,7 +188,7 @@ TEST_CASE("merge: a run that went on is taken up where it was left", "[cli][merg
 }
 
 TEST_CASE("merge: averages and exports come along", "[cli][merge]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   here.folder().write("m.yaml", kManifest + "averaging:\n  - soup: {}\n    keep: true\n");
   const Outcome ran = here.run({"run", "m.yaml", "--out", "a"});
@@ -205,7 +206,7 @@ TEST_CASE("merge: averages and exports come along", "[cli][merge]") {
 
 TEST_CASE("merge: a link or a pipe in what would be copied is refused before anything is written",
           "[cli][merge]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   const fs::path run = here.folder() / "a";
   for (const char* name : {"a/averages/soup/config.json", "a/exports/step1/q/model.safetensors",
                            "a/manifest.json", "a/log-0-0001-00000001.jsonl"}) {

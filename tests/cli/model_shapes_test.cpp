@@ -6,6 +6,7 @@
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -41,7 +42,7 @@ void need_plugins() {
 
 TEST_CASE("module rules: a pattern that fits nothing is an error of plan and run", "[cli]") {
   need_plugins();
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("m.yaml",
                       training("\"*.attention.dense bits=3\", \"*.mlp.dense_h_to_4 skip\""));
   for (const char* command : {"plan", "run"}) {
@@ -62,7 +63,7 @@ TEST_CASE("module rules: a pattern that fits nothing is an error of plan and run
 // The template family does not describe itself, so its linears are known once it is open.
 TEST_CASE("module rules: where shapes are not told, the cells fail when the model opens", "[cli]") {
   need_plugins();
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("m.yaml",
                       "name: m\ncheckpoints: {model: tiny}\n"
                       "quantizers:\n"
@@ -79,7 +80,7 @@ TEST_CASE("module rules: where shapes are not told, the cells fail when the mode
 
 TEST_CASE("model shapes: a block beyond the context is an error of run before any work", "[cli]") {
   need_plugins();
-  const Workplace here;
+  const Workplace here{Page::kNone};
   here.folder().write("m.yaml", training("\"*.attention.dense bits=3\""));
   const Outcome got = here.run({"run", "m.yaml", "--set", "metrics.0.validation_loss.block=17"});
   CHECK(got.code == 2);

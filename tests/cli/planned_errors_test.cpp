@@ -123,10 +123,8 @@ TEST_CASE("plan, submit: what a hub may still bring is no error", "[cli]") {
   CHECK_THAT(run.err, Contains("quench fetch hf://datasets/org/texts"));
 }
 
-TEST_CASE(
-    "run: too little text for a calibration is told before the first cell, and by plan once "
-    "the text is tokenized",
-    "[cli]") {
+TEST_CASE("plan, submit, run: too little text for a calibration is told before the first cell",
+          "[cli]") {
   const Workplace here;
   here.folder().write(
       "m.yaml",
@@ -137,12 +135,11 @@ TEST_CASE(
       "  - template_quantizer: {bits: 4}\n    calibration: few\n"
       "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
       "corpora: {v: {text: {path: t.txt}}}\n");
-  CHECK(here.run({"plan", "m.yaml"}).code == 0);
   const std::string message =
       "m.yaml:5:5: calibration few: 20 sequences of 100 ids need 2000 ids, the corpus has 1000\n";
-  for (const char* verb : {"run", "plan"}) {
+  for (const Workplace::Arguments& verb : kVerbs) {
     CAPTURE(verb);
-    const Outcome got = here.run({verb, "m.yaml"});
+    const Outcome got = here.run(verb);
     CHECK(got.code == 2);
     CHECK(got.err == message);
   }

@@ -39,7 +39,7 @@ void need_plugin(const std::string& kind_and_id) {
               kind_and_id + " is not built");
 }
 
-Workplace::Workplace() {
+Workplace::Workplace(Page page) : page_(page) {
   const Ended made = run_shell(std::string("perl ") + QUENCH_TINY_CHECKPOINT + " '" +
                                (folder_ / "tiny").string() + "' template_model");
   if (made.code != 0) {
@@ -66,6 +66,9 @@ Command Workplace::command(const Arguments& arguments, const std::string& redire
   std::erase_if(*command.environment,
                 [](const std::string& v) { return v.starts_with("QUENCH_HOME="); });
   command.environment->push_back("QUENCH_HOME=" + (folder_ / "home").string());
+  if (page_ == Page::kNone && !arguments.empty() && arguments.front() == "run") {
+    command.environment->push_back("QUENCH_PYTHON=/no/python3");
+  }
   command.folder = folder_.path();
   command.streams = {ChildStream::file(STDIN_FILENO, "/dev/null", O_RDONLY),
                      ChildStream::file(STDOUT_FILENO, folder_ / "out", kFlags),

@@ -12,12 +12,16 @@ namespace quench::test {
 
 using Outcome = Ended;
 
+// Whether runs draw their page, which takes longer than all else of a small run. Where they do not,
+// a run finds no Python at all.
+enum class Page { kDrawn, kNone };
+
 // A working folder: `tiny` is a checkpoint (256 ids, width 32, 2 blocks, byte tokenizer), `t.txt` a
 // text of 1000 bytes. The program sees the plugins of the build and of the SDK's template, and has
 // a store of its own in `home`.
 class Workplace {
  public:
-  Workplace();
+  explicit Workplace(Page page = Page::kDrawn);
 
   using Arguments = std::vector<std::string>;
   Outcome run(const Arguments& arguments, const std::string& redirection = "") const;
@@ -36,6 +40,7 @@ class Workplace {
 
  private:
   TemporaryDir folder_;
+  Page page_;
 };
 
 // Whether a file of a run's folder holds records.

@@ -143,6 +143,34 @@ TEST_CASE("run: a plugin in Python writes no file of its user and opens no conne
   CHECK(fs::exists(outside));
 }
 
+TEST_CASE("run: a plugin in Python reads what it brings, not what else its user may", "[cli]") {
+  need_numpy();
+  quench::test::skip_unless(!quench::sandbox_abilities().text.starts_with("no landlock"),
+                            "this kernel has no Landlock");
+  const Workplace here;
+  here.folder().write("secret", "42");
+  here.folder().write("plugins/table.txt", "1");
+  const std::string file =
+      "import os\nimport quench\n\n"
+      "def outcome(path):\n"
+      "    try:\n"
+      "        open(path).close()\n"
+      "    except OSError as failure:\n"
+      "        return str(failure.errno)\n"
+      "    return \"done\"\n\n"
+      "@quench.quantizer(bits=4)\n"
+      "def rounded_in_python(weight, bits):\n"
+      "    host = \"/proc/%d/\" % os.getppid()\n"
+      "    beside = os.path.join(os.path.dirname(__file__), \"table.txt\")\n"
+      "    places = [\"" +
+      (here.folder() / "secret").string() +
+      "\", host + \"environ\", host + \"maps\", \"/etc/shadow\", beside, os.__file__]\n"
+      "    raise ValueError(\" \".join(map(outcome, places)) + \" of them\")\n";
+  const Outcome got = run_with(here, file);
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out + got.err, Contains("13 13 13 13 done done of them"));
+}
+
 TEST_CASE("run: a plugin in Python sees no secret among its user's variables", "[cli]") {
   need_numpy();
   const Workplace here;
@@ -211,4 +239,31 @@ TEST_CASE("run: `in_process` of a plugin in Python is a mistake with its place",
   CHECK_THAT(got.err, Contains("m.yaml:9:") &&
                           Contains("in_process: quantizer rounded_in_python is written in Python "
                                    "and runs in a process of its own"));
+}
+
+TEST_CASE("python plugins: the environment at work runs them, and QUENCH_PYTHON comes before it",
+          "[cli]") {
+  need_numpy();
+  const Workplace here;
+  const fs::path plugins = here.folder() / "mine/quantizers";
+  const fs::path environment = here.folder() / "environment";
+  fs::create_directories(plugins);
+  fs::create_directories(environment / "bin");
+  fs::create_symlink("/usr/bin/python3", environment / "bin/python3");
+  here.folder().write("mine/quantizers/rounded_in_python.py", kSameRounding);
+  const auto interpreter = [&](const std::vector<std::string>& variables) {
+    quench::Command command = here.command({"plugins", "show", "rounded_in_python", "--plugin-path",
+                                            (here.folder() / "mine").string(), "--json"});
+    command.environment->insert(command.environment->end(), variables.begin(), variables.end());
+    quench::ChildProcess process = quench::ChildProcess::start(std::move(command));
+    const std::string out = here.wait(process).out;
+    const size_t at = out.find("\"interpreter\": \"");
+    return at == std::string::npos ? out : out.substr(at + 16, out.find('"', at + 16) - at - 16);
+  };
+  const std::string active = "VIRTUAL_ENV=" + environment.string();
+  CHECK(interpreter({}) == "/usr/bin/python3");
+  CHECK(interpreter({active}) == (environment / "bin/python3").string());
+  CHECK(interpreter({"CONDA_PREFIX=" + environment.string()}) ==
+        (environment / "bin/python3").string());
+  CHECK(interpreter({active, "QUENCH_PYTHON=/usr/bin/python3"}) == "/usr/bin/python3");
 }

@@ -9,11 +9,13 @@
 #include <set>
 #include <sstream>
 
+#include "core/base/json/canonical_json.hpp"
 #include "core/store/derived.hpp"
 #include "core/store/heartbeat.hpp"
 #include "core/store/record_file.hpp"
 #include "core/store/record_schema.hpp"
 #include "core/store/run_folder.hpp"
+#include "core/store/sealed_line.hpp"
 #include "core/store/store.hpp"
 #include "tests/core/store/sample_records.hpp"
 #include "tests/support/answer.hpp"
@@ -132,23 +134,25 @@ TEST_CASE("results: a sealed line whose fields have other types is damaged, and 
           "[cli]") {
   const Place place;
   {
-    quench::RecordFile file(place.folder() / "r", "1");
+    std::ofstream file(place.folder() / "r/records-1-0001-0123abcd.jsonl");  // no writer takes them
+    const auto append = [&](const Record& odd) {
+      file << quench::seal("record", quench::canonical_json(to_json(odd))) << "\n";
+    };
     for (const char* field : {"checkpoint", "quantizer", "averaging"}) {
       for (const json& value : {json{1}, json("x"), json{{"label", {1}}}, json{{"model", 7}}}) {
         Record odd = sample_record(600, "q4", 2.5, field + value.dump());
         (field == std::string("checkpoint")  ? odd.checkpoint
          : field == std::string("quantizer") ? odd.quantizer
                                              : odd.averaging) = value;
-        file.append(odd);
+        append(odd);
       }
     }
     Record odd = sample_record(600, "q4", 2.5, "draw");
     odd.draw = json{1};
-    file.append(odd);
+    append(odd);
     odd.draw = 0;
     odd.checkpoint = nullptr;
-    file.append(odd);
-    file.close();
+    append(odd);
   }
   for (const char* form : {"--json", "--csv", "--table=text"}) {
     const auto got = place.run({"results", "r", form});
@@ -257,6 +261,17 @@ TEST_CASE("results: SQLite has typed columns", "[cli]") {
   CHECK(std::distance(fs::directory_iterator(place.folder().path()), {}) == 2);
 }
 
+TEST_CASE("results: files for leaderboards go into a new folder, one a model", "[cli]") {
+  const Place place;
+  CHECK(place.out({"results", "r", "--eee", "out"}) == "out: 3 models\n");
+  const json log = json::parse(read_file(only_file(place.folder() / "out", "")));
+  CHECK(log.at("schema_version") == "0.3.0");
+  CHECK_THAT(place.out({"results", "r", "--lm-eval", "lm"}), Catch::StartsWith("lm: "));
+  const auto again = place.run({"results", "r", "--eee", "out"});
+  CHECK(again.code == 1);
+  CHECK(again.err == "out: is not empty, wanted a new folder: nothing is overwritten\n");
+}
+
 TEST_CASE("results: SQLite takes the place of a file and of nothing else", "[cli]") {
   const Place place;
   const fs::path pipe = place.folder() / "pipe";
@@ -331,7 +346,7 @@ TEST_CASE("commands: a run has a name below runs/", "[cli]") {
 
 TEST_CASE("results: names with control characters end no line and move no terminal", "[cli]") {
   const Place place;
-  const std::string name = "a\n\\immediate\\write18{id}\x1b[31m\xc2\x9b";
+  const std::string name = "a\n\\immediate\\write18{id}\x1b[31m\xc2\x9b\u202e";
   Record odd = sample_record(600, name);
   Record failed = quench::test::failed_record(800, "no memory");
   failed.quantizer = odd.quantizer;
@@ -351,6 +366,7 @@ TEST_CASE("results: names with control characters end no line and move no termin
     const std::string out = place.out(arguments);
     CHECK(out.find('\x1b') == std::string::npos);
     CHECK(out.find("\xc2\x9b") == std::string::npos);
+    CHECK(out.find("\u202e") == std::string::npos);
     for (const std::string& line : lines_of(out)) {
       CHECK(line.find("\\immediate") != 0);
     }

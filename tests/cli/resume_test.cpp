@@ -9,6 +9,7 @@
 namespace fs = std::filesystem;
 using nlohmann::json;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -73,7 +74,7 @@ class Runs {
 
   std::string why(const std::string& cell) const { return here.run({"why", "m.yaml", cell}).out; }
 
-  const Workplace here;
+  const Workplace here{Page::kNone};
 };
 
 // What a record says, without what differs between two computations of the same value.

@@ -12,6 +12,7 @@
 namespace fs = std::filesystem;
 using nlohmann::json;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -92,7 +93,7 @@ class Folders {
   fs::path path() const { return here.folder().path(); }
   fs::path exported(const std::string& name) const { return path() / "runs/m/exports" / name; }
 
-  const Workplace here;
+  const Workplace here{Page::kNone};
 };
 
 std::set<std::string> states(const json& folders) {
@@ -317,4 +318,7 @@ TEST_CASE("average, quantize: the folder says what it holds", "[cli]") {
     CHECK(quench::damage_of(folder).empty());
     folders.loss_of(folder);  // which reads it as any checkpoint
   }
+  CHECK_THAT(quench::test::read_file(folders.path() / "q/README.md"),
+             Catch::StartsWith("---\nquantized_by: \"quench\"\n") &&
+                 Catch::Contains("| bits a weight | ") && Catch::Contains("\n## Command\n"));
 }

@@ -219,6 +219,49 @@ TEST_CASE("plan: says what would run and leaves nothing behind", "[cli]") {
   CHECK(!fs::exists(here.folder() / "runs"));
 }
 
+TEST_CASE("run: --dry-run prints what plan does, and leaves nothing behind", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  const Outcome got = here.run({"run", "m.yaml", "--dry-run"});
+  CHECK(got.code == 0);
+  CHECK(got.out == here.run({"plan", "m.yaml"}).out);
+  CHECK(!fs::exists(here.folder() / "runs"));
+}
+
+TEST_CASE("plan: the points of a sweep are named by what they set", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: tiny}\nseed: 0\n"
+                      "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n"
+                      "sweep: {seed: [3, 4]}\n");
+  const std::string plan = here.run({"plan", "m.yaml"}).out;
+  CHECK_THAT(plan, Catch::Contains("\nseed=3, tiny, float, validation_loss") &&
+                       Catch::Contains("\nseed=4, job 1: tiny, float, validation_loss"));
+}
+
+TEST_CASE("plan: a folder's checkpoints need neither HOME nor a hub", "[cli]") {
+  const Workplace here;
+  make_models(here);
+  quench::Command command = here.command({"plan", "m.yaml"});
+  std::erase_if(*command.environment, [](const std::string& each) {
+    return each.starts_with("HOME=") || each.starts_with("HF_") || each.starts_with("XDG_");
+  });
+  quench::ChildProcess process = quench::ChildProcess::start(std::move(command));
+  const Outcome got = here.wait(process);
+  CHECK(got.err.empty());
+  CHECK(got.code == 0);
+}
+
+TEST_CASE("plan: a model's config is told from a manifest", "[cli]") {
+  const Workplace here;
+  const Outcome got = here.run({"plan", "tiny/config.json"});
+  CHECK(got.code == 2);
+  CHECK(got.err ==
+        "tiny/config.json: this is a model's config, wanted a manifest; `quench init FOLDER` "
+        "writes one\n");
+}
+
 TEST_CASE("plan: a key's earlier name works with a warning", "[cli]") {
   const Workplace here;
   make_models(here);
@@ -342,7 +385,8 @@ TEST_CASE("run: what a killed process left half-written goes with the next start
   make_models(here);
   REQUIRE(here.run({"run", "m.yaml", "-q"}).code == 0);
   const std::vector<fs::path> places = {"runs/m/report.html", "runs/m/claims/a.0.claim",
-                                        "home/training/ab"};
+                                        "home/training/ab", "home/records/ab",
+                                        "home/fingerprints/ab"};
   fs::create_directories(here.folder() / "home/training");
   quench::ChildProcess::start_copy([&] {
     for (const fs::path& place : places) {

@@ -12,6 +12,7 @@
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -59,7 +60,7 @@ std::vector<std::string> cells_of(const nlohmann::json& run) {
 
 TEST_CASE("shares: a share that does not exist is refused before anything is done",
           "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   for (const char* verb : {"run", "plan"}) {
     for (const char* wrong : {"0/3", "4/3", "x/3", "2"}) {
@@ -75,7 +76,7 @@ TEST_CASE("shares: a share that does not exist is refused before anything is don
 }
 
 TEST_CASE("shares: three of them compute every cell once, as the plan says", "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   const nlohmann::json plan = json_of(here.run({"plan", "m.yaml", "--shares", "3", "--json"}));
   REQUIRE(plan.at("shares").size() == 3);
@@ -107,7 +108,7 @@ TEST_CASE("shares: three of them compute every cell once, as the plan says", "[c
 
 TEST_CASE("shares: a task of an array computes the share that its engine numbers",
           "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   const auto run = [&](const std::string& task, const Workplace::Arguments& arguments) {
     quench::Command command = here.command(arguments);
@@ -147,7 +148,7 @@ TEST_CASE("shares: a task of an array computes the share that its engine numbers
 }
 
 TEST_CASE("shares: a share needs only the checkpoints that it has", "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   const nlohmann::json plan = json_of(here.run({"plan", "m.yaml", "--shares", "2", "--json"}));
   for (const nlohmann::json& name : plan.at("shares").at(0).at("weights")) {
@@ -162,7 +163,7 @@ TEST_CASE("shares: a share needs only the checkpoints that it has", "[cli][share
 }
 
 TEST_CASE("shares: one with nothing in it is done at once", "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   const Outcome got = here.run({"run", "m.yaml", "--share", "6/6"});
   CHECK(got.code == 0);
@@ -172,7 +173,7 @@ TEST_CASE("shares: one with nothing in it is done at once", "[cli][shares]") {
 }
 
 TEST_CASE("shares: the plan shows their weights, cells and cost", "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   const Outcome got = here.run({"plan", "m.yaml", "--shares", "2"});
   CHECK(got.code == 0);
@@ -181,7 +182,7 @@ TEST_CASE("shares: the plan shows their weights, cells and cost", "[cli][shares]
 }
 
 TEST_CASE("plan: 652 points take less than a second of processor time", "[cli][shares]") {
-  const Workplace here;
+  const Workplace here{Page::kNone};
   make_models(here);
   std::string seeds = "0";
   for (int seed = 1; seed < 652; ++seed) {

@@ -22,6 +22,7 @@ using nlohmann::json;
 using quench::test::differences;
 using quench::test::HubServer;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -115,7 +116,7 @@ class Scene {
   }
 
   static constexpr size_t kSmall = 20'000;
-  Workplace here;
+  Workplace here{Page::kNone};
   HubServer server;
   size_t bytes = 0;  // of one revision's weights
 };

@@ -112,6 +112,7 @@ TEST_CASE("submit: --dry-run prints the script and leaves nothing behind", "[cli
   CHECK_THAT(out, Contains("#SBATCH --time=00:30:00\n"));  // likewise
   CHECK_THAT(out, Contains("#SBATCH --signal=B:USR1@300\n"));
   CHECK_THAT(out, Contains("export QUENCH_HOME=" + login.path("home") + "\n"));
+  CHECK_THAT(out, Contains("export QUENCH_PYTHON=/usr/bin/python3\n"));  // as found here
   CHECK_THAT(out, Contains("export HF_HOME=" + login.path("hf") + "\n"));
   CHECK_THAT(out, Contains("export HF_HUB_CACHE=" + login.path("hf/hub") + "\n"));
   CHECK_THAT(out, Contains("export QUENCH_PLUGIN_PATH="));
@@ -281,6 +282,36 @@ TEST_CASE("submit: the tasks together are the run", "[cli][cluster]") {
   CHECK(compared(tasks) == compared(local));
 }
 
+TEST_CASE("submit: a manifest that changes under a job loses nothing and mixes nothing",
+          "[cli][cluster]") {
+  const Login login;
+  login.run_well(kSubmit);
+  const auto run_task = [&](const char* task) {
+    const auto ended = quench::test::run_program(
+        {"/bin/bash", login.path("sent")}, {{"SLURM_ARRAY_TASK_ID", task}, {"SLURM_JOB_ID", "41"}},
+        login.here.folder().path());
+    INFO(ended.err);
+    CHECK(ended.code == 0);
+  };
+  run_task("1");
+  std::string changed = kManifest;
+  const std::string old = "bits: [3, 4]";
+  login.here.folder().write("m.yaml",
+                            changed.replace(changed.find(old), old.size(), "bits: [2, 3]"));
+  run_task("2");
+  run_task("3");
+  // What is open now is what the first task measured for the manifest of before.
+  CHECK_THAT(login.run_well(with(kSubmit, "--dry-run")), Contains("--array=1\n"));
+  login.run_well(kSubmit);
+  run_task("1");
+  CHECK_THAT(login.run_well(kSubmit), Contains("nothing to submit\n"));
+  login.run_well({"run", "m.yaml", "--out", "runs/local", "--fresh"});
+  const json local = compared(login.run_well({"results", "runs/local", "--json"}));
+  CHECK(local.size() >= kCells);
+  CHECK(compared(login.run_well({"run", "m.yaml", "--json"})) ==
+        compared(login.run_well({"run", "m.yaml", "--out", "runs/local", "--json"})));
+}
+
 TEST_CASE("submit: what cannot be asked is not sent twice", "[cli][cluster]") {
   const Login login;
   login.run_well(kSubmit);
@@ -298,8 +329,9 @@ TEST_CASE("submit: what cannot be asked is not sent twice", "[cli][cluster]") {
     login.tool("squeue",
                "echo 'slurm_load_jobs error: Unable to contact slurm controller' >&2; "
                "exit 1");
-    CHECK_THAT(login.run(kSubmit).err,
-               Contains("has ended: squeue: slurm_load_jobs error: Unable"));
+    const Outcome got = login.run(kSubmit);
+    CHECK(got.code == 1);  // nothing that the user must change
+    CHECK_THAT(got.err, Contains("has ended: squeue: slurm_load_jobs error: Unable"));
   }
   SECTION("but a job that the queue has forgotten has ended") {
     login.tool("squeue", "echo 'slurm_load_jobs error: Invalid job id specified' >&2; exit 1");
@@ -347,9 +379,22 @@ TEST_CASE("submit: what is wrong is said in one line", "[cli][cluster]") {
   }
   SECTION("a job that Slurm refuses") {
     login.tool("sbatch", "echo 'sbatch: error: invalid partition specified: gpu' >&2; exit 1");
-    CHECK_THAT(line_of(kSubmit, 1),
-               Contains("submit: sbatch: sbatch: error: invalid partition specified: gpu"));
+    CHECK_THAT(
+        line_of(kSubmit, 1),
+        Contains("submit: sbatch: invalid partition specified: gpu; wanted `cluster.partition`"));
     CHECK_FALSE(fs::exists(login.here.folder() / "runs/m/cluster/0001"));
+  }
+  SECTION("more tasks than the cluster takes in one job") {
+    login.tool("sbatch",
+               "echo 'sbatch: error: Batch job submission failed: Invalid job array specification' "
+               ">&2; exit 1");
+    CHECK_THAT(line_of(kSubmit, 2),
+               Contains("submit: sbatch: Batch job submission failed: Invalid job "
+                        "array specification; the cluster allows fewer tasks of one job: submit "
+                        "with fewer --shares"));
+    CHECK_FALSE(fs::exists(login.here.folder() / "runs/m/cluster/0001"));
+    CHECK_THAT(line_of({"submit", "m.yaml", "--to", "slurm", "--shares", "100001"}, 2),
+               Contains("--shares"));
   }
   SECTION("an unknown key") {
     CHECK_THAT(line_of({"submit", "m.yaml", "--to", "slurm", "--set", "cluster={memroy: 3GB}"}, 2),

@@ -129,7 +129,7 @@ TEST_CASE("table: gives way to a width column by column, and says what is missin
   CHECK(quench::aligned_table(rows, fits, 30) ==
         "cell               state  time\n"
         "a long name of a…  to do  12 s\n"
-        "no room for why; a wider\n  terminal or `| cat` shows it\n");
+        "too narrow for why; a wider\n  terminal or `| cat` shows it\n");
   // Numbers stay whole, whatever the width is.
   CHECK(quench::aligned_table({{"value"}, {"3.14159"}}, {quench::kWhole}, 4) == "value\n3.14159\n");
 }
@@ -146,12 +146,12 @@ TEST_CASE("table: a narrow table of records loses errors, bits and metric in thi
         "checkpoint  quantizer   bits  metric      value    error ΔQL\n"
         "step10      float       -     validatio…  3.00000\n"
         "step10      rtn bits=3  3.25  validatio…  3.50000  16.667 %\n"
-        "no room for standard errors; a wider terminal or `| cat`\n  shows it\n");
+        "too narrow for standard errors; a wider terminal or `| cat`\n  shows it\n");
   CHECK(records_table(records, 46) ==
         "checkpo…  quantiz…  metric  value    error ΔQL\n"
         "step10    float     valid…  3.00000\n"
         "step10    rtn bit…  valid…  3.50000  16.667 %\n"
-        "no room for standard errors, bits; a wider\n  terminal or `| cat` shows it\n");
+        "too narrow for standard errors, bits; a wider\n  terminal or `| cat` shows it\n");
 }
 
 TEST_CASE("table: weights that are stored as codes are not called float", "[core][cli]") {

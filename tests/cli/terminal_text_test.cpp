@@ -27,8 +27,8 @@ ProgressState scoring() {
 
 TEST_CASE("progress line: what is done, how fast, how long still", "[cli]") {
   CHECK(progress_line(scoring(), 200) ==
-        "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, 0.0 s left; "
-        "whole run 4 min 00 s");
+        "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, < 0.1 s left; "
+        "whole run 4 min 00 s left");
   ProgressState slow = scoring();
   slow.cells_total = 0;
   slow.rate = 0.5;
@@ -39,10 +39,10 @@ TEST_CASE("progress line: what is done, how fast, how long still", "[cli]") {
 
 TEST_CASE("progress line: a narrow terminal loses the least important first", "[cli]") {
   CHECK(progress_line(scoring(), 90) ==
-        "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, 0.0 s left");
+        "[3/40] step600, gptq bits=3: 45 % [#########...........], 1.2k tokens/s, < 0.1 s left");
   CHECK(progress_line(scoring(), 65) ==
-        "[3/40] step600, gptq bits=3: 45 %, 1.2k tokens/s, 0.0 s left");
-  CHECK(progress_line(scoring(), 50) == "[3/40] step600, gptq bits=3: 45 %, 0.0 s left");
+        "[3/40] step600, gptq bits=3: 45 %, 1.2k tokens/s, < 0.1 s left");
+  CHECK(progress_line(scoring(), 50) == "[3/40] step600, gptq bits=3: 45 %, < 0.1 s left");
   CHECK(progress_line(scoring(), 40) == "[3/40] step600, gptq bits=3: 45 %");
   CHECK(progress_line(scoring(), 30) == "[3/40] step600, gptq...: 45 %");
   CHECK(progress_line(scoring(), 20) == "[3/40] step600, g...");

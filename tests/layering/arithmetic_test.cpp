@@ -40,6 +40,7 @@ const std::map<Computed, const char*>& allowed() {
       {{"run/grid/expected_run.cpp", "accumulate"}, kCost},
       {{"run/manifest/learning_rate.cpp", "cos"}, kAxis},
       {{"run/manifest/learning_rate.cpp", "sqrt"}, kAxis},
+      {{"train/training_flops.cpp", "accumulate"}, kCost},
       {{"train/training_flops.cpp", "linear"}, kCost},
       {{"train/training_segment.cpp", "loss"}, kLog},
   };

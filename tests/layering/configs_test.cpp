@@ -215,7 +215,7 @@ TEST_CASE("configs: the schema for editors accepts every file", "[layering][conf
     if (!file.starts_with("configs/presets/")) {
       CAPTURE(file);
       const auto manifest =
-          quench::yaml_to_json(quench::load_yaml(quench::test::source_dir() / file));
+          quench::yaml_to_json(quench::parse_yaml(quench::test::source(file), file));
       CHECK(quench::test::schema_complaints(nlohmann::json::parse(schema.out), manifest) == "");
     }
   }

@@ -52,7 +52,10 @@ std::string abi_objection(const Include& include) {
 
 std::string kit_objection(const std::string& file, const Include& include) {
   if (is_torch(include.target)) {
-    return file.ends_with("/kit/torch.hpp") ? "" : "of the kit, only torch.hpp includes libtorch";
+    const bool may =
+        file.ends_with("/kit/torch.hpp") || (file.ends_with("/kit/torch_stable.hpp") &&
+                                             include.target.starts_with("torch/csrc/stable/"));
+    return may ? "" : "of the kit, only torch.hpp and torch_stable.hpp include libtorch";
   }
   return is_standard_cpp(include.target) || include.target.starts_with("quench/abi/") ||
                  include.target.starts_with("quench/kit/")

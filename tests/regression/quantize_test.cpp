@@ -99,6 +99,7 @@ TEST_CASE("quantize: the written folder has the loss that was measured, in every
       {"rtn:bits=8,group_size=-1", "bnb_int8"},
       {"rtn:bits=3,group_size=16", "compressed-tensors"},
       {"rtn:bits=5,group_size=16", "template_format"},  // of somebody else
+      {"nf4:block=64", "template_format"},              // looked up, in blocks across rows
   }));
   CAPTURE(quantizer, format);
   const Scene scene;

@@ -44,18 +44,20 @@ nlohmann::json with(nlohmann::json more) {
 
 TEST_CASE("strangers: known ones are refused with what their config does not tell",
           "[regression]") {
-  const std::string dots = refusal(with({{"model_type", "dots1"},
-                                         {"intermediate_size", 128},
-                                         {"max_position_embeddings", 64},
-                                         {"n_routed_experts", 8},
-                                         {"n_shared_experts", 1},
-                                         {"num_attention_heads", 4},
-                                         {"num_experts_per_tok", 2},
-                                         {"rms_norm_eps", 1e-5}}));
-  CHECK_THAT(dots, Catch::Contains("no model family fits model_type \"dots1\"; the nearest is "
-                                   "olmoe, which differs: experts for every token beside"));
-  CHECK_THAT(dots,
-             Catch::Contains("keys that it does not know: n_routed_experts, n_shared_experts"));
+  const std::string deepseek = refusal(with({{"model_type", "deepseek_v3"},
+                                             {"intermediate_size", 128},
+                                             {"kv_lora_rank", 16},
+                                             {"max_position_embeddings", 64},
+                                             {"n_routed_experts", 8},
+                                             {"n_shared_experts", 1},
+                                             {"num_attention_heads", 4},
+                                             {"num_experts_per_tok", 2},
+                                             {"q_lora_rank", 16},
+                                             {"rms_norm_eps", 1e-5}}));
+  CHECK_THAT(deepseek,
+             Catch::Contains("no model family fits model_type \"deepseek_v3\"; the nearest is "
+                             "dots1, which differs: compressed keys and values"));
+  CHECK_THAT(deepseek, Catch::Contains("keys that it does not know: kv_lora_rank, q_lora_rank"));
   const std::string mamba = refusal(
       with({{"model_type", "mamba2"}, {"state_size", 16}, {"conv_kernel", 4}, {"n_groups", 2}}));
   CHECK_THAT(mamba, Catch::Contains("model_type \"mamba2\"; the nearest is mamba, which differs: "
@@ -71,9 +73,9 @@ TEST_CASE("strangers: known ones are refused with what their config does not tel
 }
 
 TEST_CASE("strangers: a known name is no misspelling of a family's", "[regression]") {
-  const std::string olmo3 = refusal(with({{"model_type", "olmo3"}, {"sliding_window", 4096}}));
-  CHECK_THAT(olmo3, Catch::Contains("model_type \"olmo3\"; the nearest is olmo2, which differs: "
-                                    "attention within a sliding window in three of four"));
+  const std::string moe = refusal(with({{"model_type", "qwen3_moe"}, {"sliding_window", 4096}}));
+  CHECK_THAT(moe, Catch::Contains("model_type \"qwen3_moe\"; the nearest is olmoe, which differs: "
+                                  "norms on each head of q and k"));
 }
 
 TEST_CASE("strangers: any other is compared by the keys of its config", "[regression]") {

@@ -24,6 +24,7 @@ ReadCorpus read_corpus(const quench_item& item, const nlohmann::json& parameters
     return result;
   }
   quench_document document{};
+  document.struct_size = sizeof document;
   while ((result.status = table.next(corpus, &document, &error)) == QUENCH_OK) {
     ReadDocument& copy = result.documents.emplace_back();
     copy.forms =

@@ -8,29 +8,28 @@
 
 namespace quench::test {
 
-void write_template_checkpoint(const std::filesystem::path& folder) {
+void write_template_checkpoint(const std::filesystem::path& folder, int64_t width) {
   constexpr int64_t kVocabulary = 256;
-  constexpr int64_t kWidth = 32;
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "config.json")
-      << R"({"model_type": "template_model", "vocab_size": 256, "hidden_size": 32, )"
-         R"("num_hidden_layers": 2})"
+      << R"({"model_type": "template_model", "vocab_size": 256, "hidden_size": )" << width
+      << R"(, "num_hidden_layers": 2})"
       << "\n";
   const std::vector<std::pair<std::string, int64_t>> tensors = {{"embed.weight", kVocabulary},
                                                                 {"head.weight", kVocabulary},
-                                                                {"blocks.0.mix.weight", kWidth},
-                                                                {"blocks.1.mix.weight", kWidth}};
+                                                                {"blocks.0.mix.weight", width},
+                                                                {"blocks.1.mix.weight", width}};
   nlohmann::json header = nlohmann::json::object();
   std::vector<float> data;
   uint64_t state = 1;
   for (const auto& [name, rows] : tensors) {
     const size_t begin = data.size() * sizeof(float);
-    for (int64_t i = 0; i < rows * kWidth; ++i) {
+    for (int64_t i = 0; i < rows * width; ++i) {
       state = (state * 1103515245 + 12345) % 2147483648;
       data.push_back(static_cast<float>(static_cast<double>(state) / 2147483648.0 - 0.5));
     }
     header[name] = {{"dtype", "F32"},
-                    {"shape", {rows, kWidth}},
+                    {"shape", {rows, width}},
                     {"data_offsets", {begin, data.size() * sizeof(float)}}};
   }
   std::string text = header.dump();

@@ -3,6 +3,9 @@
 #include <catch2/catch.hpp>
 #include <nlohmann/json.hpp>
 
+#include "run/manifest/fields.hpp"
+#include "run/manifest/manifest.hpp"
+
 using nlohmann::json;
 using quench::parse_yaml;
 using quench::Problems;
@@ -33,31 +36,33 @@ TEST_CASE("cluster keys: what is given is there in bytes and seconds, beside the
           "[run][cluster]") {
   Problems problems;
   const json usual = {{"grace", 300}, {"requeue", true}, {"retries", 20}};
-  CHECK(quench::read_cluster(nullptr, problems) == usual);
-  const auto empty = parse_yaml("~", "m.yaml");
-  CHECK(quench::read_cluster(&empty, problems) == usual);
+  CHECK(quench::Manifest().cluster == usual);
+  const auto read = [&](const quench::YamlNode& node) {
+    return quench::cluster_keys().read(node, "cluster", problems, quench::usual_cluster());
+  };
+  CHECK(read(parse_yaml("{}", "m.yaml")) == usual);
   const auto full = parse_yaml(
       "{to: slurm, shares: 8, at_once: 2, time: 4h, memory: 3GiB, cpus: 7, gpus: a100:2, disk: "
       "20GB, "
       "partition: p, account: 7, qos: q, grace: 2m, requeue: false, retries: 3, "
       "before: [module load x], slurm: [--nice=5], htcondor: [a = b]}",
       "m.yaml");
-  CHECK(quench::read_cluster(&full, problems) == json{{"to", "slurm"},
-                                                      {"shares", 8},
-                                                      {"at_once", 2},
-                                                      {"time", 14400},
-                                                      {"memory", uint64_t{3} << 30},
-                                                      {"cpus", 7},
-                                                      {"gpus", "a100:2"},
-                                                      {"disk", 20'000'000'000},
-                                                      {"partition", "p"},
-                                                      {"account", "7"},
-                                                      {"qos", "q"},
-                                                      {"grace", 120},
-                                                      {"requeue", false},
-                                                      {"retries", 3},
-                                                      {"before", json::array({"module load x"})},
-                                                      {"slurm", json::array({"--nice=5"})},
-                                                      {"htcondor", json::array({"a = b"})}});
+  CHECK(read(full) == json{{"to", "slurm"},
+                           {"shares", 8},
+                           {"at_once", 2},
+                           {"time", 14400},
+                           {"memory", uint64_t{3} << 30},
+                           {"cpus", 7},
+                           {"gpus", "a100:2"},
+                           {"disk", 20'000'000'000},
+                           {"partition", "p"},
+                           {"account", "7"},
+                           {"qos", "q"},
+                           {"grace", 120},
+                           {"requeue", false},
+                           {"retries", 3},
+                           {"before", json::array({"module load x"})},
+                           {"slurm", json::array({"--nice=5"})},
+                           {"htcondor", json::array({"a = b"})}});
   CHECK(problems.empty());
 }

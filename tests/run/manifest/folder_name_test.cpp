@@ -47,7 +47,7 @@ TEST_CASE("folder_name: different names have different folders, each one folder 
                                     " a",
                                     "a ",
                                     "job~1",
-                                    quench::folder_name_of_job(1)};
+                                    quench::folder_of_job("", 1).string()};
   for (const size_t length : {199, 200, 201, 254, 255, 256, 5000}) {
     names.push_back(std::string(length, 'x'));
     names.push_back(std::string(length, 'x') + "y");
@@ -61,7 +61,7 @@ TEST_CASE("folder_name: different names have different folders, each one folder 
     CHECK(folder.size() <= 200);
     CHECK(std::filesystem::path(folder).filename() == folder);
     CHECK((folder != "." && folder != ".."));
-    CHECK(folder != quench::folder_name_of_job(1));
+    CHECK(folder != quench::folder_of_job("", 1).string());
     const auto [there, fresh] = seen.emplace(folder, name);
     CHECK((fresh || there->second == name));
   }

@@ -47,6 +47,26 @@ TEST_CASE("set option: a list is changed by index, and += appends to it", "[conf
   CHECK(changed("new+=1")["new"] == nlohmann::json({1}));
 }
 
+TEST_CASE("set option: an entry of a list is found by its id", "[config]") {
+  const auto of_list = [](const std::string& change) {
+    YamlNode root = quench::parse_yaml(
+        "q:\n  - rtn: {bits: 3}\n  - gptq: {bits: 3}\n    calibration: few\n  - hqq:\n  - rtn: "
+        "{bits: 4}\n",
+        "m.yaml");
+    quench::yaml_change(root, change, "--set #1");
+    return quench::yaml_to_json(root)["q"];
+  };
+  CHECK(of_list("q.gptq.bits=4")[1]["gptq"]["bits"] == 4);
+  CHECK(of_list("q.gptq.bits=4")[1]["calibration"] == "few");
+  CHECK(of_list("q.hqq.bits=4")[2]["hqq"]["bits"] == 4);
+  CHECK(quench::test::message_of([&] { of_list("q.rtn.bits=4"); }) ==
+        "--set #1: `q.rtn.bits`: `rtn` leads into a list with 2 of that name, wanted an index: 0, "
+        "3");
+  CHECK(quench::test::message_of([&] { of_list("q.awq.bits=4"); }) ==
+        "--set #1: `q.awq.bits`: `awq` leads into a list of 4, wanted an index of 0..3 or one of "
+        "rtn, gptq, hqq, rtn");
+}
+
 TEST_CASE("set option: what does not fit is refused with its number and path", "[config]") {
   CHECK(refusal("a.c.2=1") ==
         "--set #1: `a.c.2`: `2` leads into a list of 2, wanted an index of 0..1");

@@ -190,7 +190,10 @@ TEST_CASE("study: every job of the study's own files is its cells of the whole f
       check_jobs(loaded);
       REQUIRE(loaded.experiment.quantizers.front().calibration);
       CHECK(loaded.experiment.quantizers.front().calibration->pad_batch ==
-            std::stoull(quench::load_yaml(entry.path()).find("calibration_batch_size")->scalar));
+            std::stoull(
+                quench::parse_yaml(quench::read_file(entry.path(), quench::kYamlMaxBytes), "job")
+                    .find("calibration_batch_size")
+                    ->scalar));
       ++files;
     }
   }

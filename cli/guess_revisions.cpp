@@ -1,4 +1,4 @@
-#include "run/manifest/guess_revisions.hpp"
+#include "cli/guess_revisions.hpp"
 
 #include <algorithm>
 #include <map>

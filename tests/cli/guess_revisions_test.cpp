@@ -1,4 +1,4 @@
-#include "run/manifest/guess_revisions.hpp"
+#include "cli/guess_revisions.hpp"
 
 #include <catch2/catch.hpp>
 

@@ -1,12 +1,12 @@
-#include "run/manifest/starter_manifest.hpp"
+#include "cli/starter_manifest.hpp"
 
 #include <algorithm>
 
+#include "cli/guess_revisions.hpp"
 #include "core/base/config/yaml_text.hpp"
 #include "core/error.hpp"
 #include "quench/abi/kind/metric.h"
 #include "quench/abi/parameter.h"
-#include "run/manifest/guess_revisions.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/resolve_plugin.hpp"
 #include "run/manifest/revision_pattern.hpp"

@@ -1,0 +1,72 @@
+#include "cli/eval_defaults.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "core/base/io/file.hpp"
+#include "core/base/json/parse_json.hpp"
+#include "core/plugin/services/host_services.hpp"
+#include "run/grid/estimate.hpp"
+#include "run/manifest/described_model.hpp"
+
+namespace quench {
+
+namespace {
+
+constexpr uint64_t kMostBytes = 1 << 16;
+constexpr int64_t kLongest = 512;  // ids of a block
+
+void replace_all(std::string& text, const std::string& word, const std::string& by) {
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
+    text.replace(at, word.size(), by);
+  }
+}
+
+}  // namespace
+
+EvalDefaults eval_defaults(const Experiment& one, Context& context) {
+  const std::filesystem::path folder = context.python.package.parent_path() / "configs";
+  const std::filesystem::path file = folder / "eval.json";
+  if (std::error_code error; !std::filesystem::exists(file, error)) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "{}: is not there, so what to measure by default is not known; name a --metric",
+         printable(file.string(), 400));
+  }
+  const DescribedModels described = describe_models(context.catalog(), one, context.hub());
+  const int64_t context_length =
+      described.models.empty() ? 0 : described.models.front().model.info().max_positions;
+  const int64_t length = context_length > 0 ? std::min(kLongest, context_length) : kLongest;
+  std::string text = read_file(file, kMostBytes);
+  replace_all(text, "{length}", std::to_string(length));
+  const nlohmann::json given = parse_json(text, file.string());
+  const auto in_folder = [&](std::string spec) {
+    replace_all(spec, "{folder}", folder.string());
+    return spec;
+  };
+  EvalDefaults out;
+  out.about = given.at("about").get<std::string>();
+  for (const nlohmann::json& metric : given.at("metrics")) {
+    out.metrics.push_back(in_folder(metric.get<std::string>()));
+  }
+  out.quantizers = given.at("quantizers").get<std::vector<std::string>>();
+  out.calibration = in_folder(given.at("calibration").get<std::string>());
+  return out;
+}
+
+EvalTime eval_time(const Experiment& experiment, Context& context) {
+  const Fingerprints fingerprints(context.home());
+  Identities identities(context.catalog(), fingerprints, context.hub());
+  MetricMemory sizes;
+  sizes.peaks.resize(experiment.metrics.size());
+  const DescribedModels described = describe_models(context.catalog(), experiment, context.hub());
+  if (!described.models.empty()) {
+    sizes.parameters = parameter_count(described.models.front().model);
+  }
+  const std::vector<Experiment> all = {experiment};
+  const Cost cost = estimate(all, cells_of(all), identities, Rates(context.home()),
+                             HostServices::instance().threads(), {sizes}, {})
+                        .total;
+  return {cost.seconds, to_text(cost.basis)};
+}
+
+}  // namespace quench

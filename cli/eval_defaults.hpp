@@ -1,0 +1,32 @@
+// What `quench eval MODEL` measures unless it is told: a file beside the shipped text says it,
+// since the host knows no method.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+
+namespace quench {
+
+// In the form of options. `{length}` and `{folder}` of the file are replaced.
+struct EvalDefaults {
+  std::string about;  // the text, in words
+  std::vector<std::string> metrics;
+  std::vector<std::string> quantizers;
+  std::string calibration;
+};
+
+// `one` has the checkpoint: its context bounds the length of blocks. Throws
+// Error(FAILED_PRECONDITION) where this installation has no such file.
+EvalDefaults eval_defaults(const Experiment& one, Context& context);
+
+// Seconds that measuring all of it takes, and how well that is known: "rough estimate".
+struct EvalTime {
+  double seconds = 0;
+  std::string basis;
+};
+EvalTime eval_time(const Experiment& experiment, Context& context);
+
+}  // namespace quench
