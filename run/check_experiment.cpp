@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/io/look.hpp"
 #include "core/error.hpp"
 #include "core/hub/environment.hpp"
 #include "core/hub/hub_spec.hpp"
@@ -90,9 +91,8 @@ std::optional<nlohmann::json> question_of_fits(const Catalog& catalog, const Exp
   for (const CheckpointCell& cell : experiment.checkpoints) {
     if (models.insert(cell.model + "\n" + cell.config + "\n" + cell.family).second) {
       const fs::path place = locate_checkpoint(cell, hub).path;
-      std::error_code unreadable;
-      configs.push_back(fs::is_directory(place, unreadable) ? place / "config.json" : place);
-      if (fs::is_regular_file(cell.config, unreadable)) {
+      configs.push_back(is_folder_at(place) ? place / "config.json" : place);
+      if (is_file_at(cell.config)) {
         configs.emplace_back(cell.config);
       }
       out["models"].push_back({cell.config, cell.family});

@@ -6,6 +6,7 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/checkpoint/side_files.hpp"
 #include "core/error.hpp"
@@ -33,9 +34,7 @@ bool is_kept(const Experiment& experiment, const WeightsCell& weights) {
 // The side files that are copied from beside the weights, by content.
 nlohmann::json side_file_hashes(const Experiment& experiment, const CheckpointCell& cell,
                                 bool with_tokenizer, const HubEnvironment& hub) {
-  const fs::path path = locate_checkpoint(cell, hub).path;
-  std::error_code error;
-  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  const fs::path folder = folder_holding(locate_checkpoint(cell, hub).path);
   const bool named = with_tokenizer && experiment.tokenizer != "bytes";
   nlohmann::json out = nlohmann::json::object();
   for (const fs::path& file : side_files(folder, named ? experiment.tokenizer : "")) {

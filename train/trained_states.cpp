@@ -5,6 +5,7 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
@@ -54,8 +55,7 @@ void write_tokenizer(SealedFolder& folder, const std::string& tokenizer, const s
   }
   write(sentencepiece ? "tokenizer.model" : "tokenizer.json", content);
   for (const char* name : {"tokenizer_config.json", "special_tokens_map.json"}) {
-    std::error_code error;
-    if (fs::exists(path.parent_path() / name, error)) {
+    if (exists_at(path.parent_path() / name)) {
       write(name, read_file(path.parent_path() / name, kMaxTokenizerBytes));
     }
   }

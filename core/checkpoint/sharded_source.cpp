@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/safetensors.hpp"
 #include "core/checkpoint/wrapped_names.hpp"
@@ -86,7 +87,7 @@ ShardedSource::ShardedSource(const fs::path& index, const OpenShard& open)
   }
   for (const auto& [file, unused] : shards) {
     files_.push_back(index.parent_path() / file);
-    if (!fs::exists(files_.back())) {
+    if (!exists_at(files_.back())) {
       fail(QUENCH_NOT_FOUND, "{}: shard '{}' is missing", description(), printable(file));
     }
   }

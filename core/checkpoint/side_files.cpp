@@ -6,6 +6,7 @@
 
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -27,11 +28,10 @@ constexpr TokenizerFile kTokenizerFiles[] = {
     {"chat_template.jinja", false}};
 
 bool has_vocabulary(const fs::path& folder) {
-  return std::any_of(
-      std::begin(kTokenizerFiles), std::end(kTokenizerFiles), [&](const TokenizerFile& file) {
-        std::error_code ignored;
-        return file.has_vocabulary && fs::is_regular_file(folder / file.name, ignored);
-      });
+  return std::any_of(std::begin(kTokenizerFiles), std::end(kTokenizerFiles),
+                     [&](const TokenizerFile& file) {
+                       return file.has_vocabulary && is_file_at(folder / file.name);
+                     });
 }
 
 }  // namespace
@@ -39,13 +39,12 @@ bool has_vocabulary(const fs::path& folder) {
 std::vector<fs::path> side_files(const fs::path& from, const fs::path& tokenizer) {
   std::vector<fs::path> files;
   const auto add = [&](const fs::path& file) {
-    std::error_code ignored;
-    if (fs::is_regular_file(file, ignored)) {
+    if (is_file_at(file)) {
       files.push_back(file);
     }
   };
   add(from / "generation_config.json");
-  if (!tokenizer.empty() && !fs::is_directory(tokenizer)) {
+  if (!tokenizer.empty() && !is_folder_at(tokenizer)) {
     files.push_back(tokenizer);
     return files;
   }

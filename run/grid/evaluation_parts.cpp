@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "core/arithmetic/build_id.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/or_null.hpp"
@@ -106,10 +107,8 @@ class Parts {
     const ForeignUse& use = foreign_.back();
     for (const ParameterSchema& schema : use.plugin->parameters) {
       const auto value = use.parameters.find(schema.name);
-      std::error_code error;
       if (schema.type == QUENCH_PARAMETER_PATH && value != use.parameters.end() &&
-          value->is_string() &&
-          std::filesystem::is_regular_file(value->get<std::string>(), error)) {
+          value->is_string() && is_file_at(value->get<std::string>())) {
         const std::string file = value->get<std::string>();
         const std::string sha256 = identities_.file(file, measure_);
         to["inputs"][schema.name] = sha256;

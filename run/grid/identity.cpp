@@ -6,6 +6,7 @@
 
 #include "core/arithmetic/build_id.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
@@ -444,8 +445,7 @@ TokenizerIdentity Identities::own_tokenizer(const CheckpointCell& cell) {
     }
   }
   const fs::path path = locate_checkpoint(cell, hub_).path;
-  std::error_code error;
-  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
+  const fs::path folder = folder_holding(path);
   TokenizerChoice own = TokenizerChoice::beside(catalog_, folder);
   if (!own.exists() && !reading_key(catalog_, path).empty()) {  // a format may find one inside
     own = TokenizerChoice::of(catalog_, open_headers(catalog_, cell, hub_));

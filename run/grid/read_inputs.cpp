@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <system_error>
 
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/parse_json.hpp"
@@ -150,8 +151,7 @@ void ReadMemory::learn(const json& parts) {
 
 std::string ReadMemory::hash_of(const std::string& file) const {
   const json what = {{"file", "sha256"}};
-  std::error_code error;
-  if (!fs::is_regular_file(file, error)) {
+  if (!is_file_at(file)) {
     return kAbsentInput;
   }
   if (auto known = fingerprints_.find(what, {file})) {

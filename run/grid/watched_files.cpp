@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "core/base/io/look.hpp"
 #include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 
@@ -28,16 +29,12 @@ std::vector<fs::path> entries_of(const fs::path& folder) {
   return out;
 }
 
-bool is_folder(const fs::path& path) {
-  std::error_code error;  // reported where the file is opened
-  return fs::is_directory(path, error);
-}
-
 // Calls `visit` with each regular file and its status.
 template <typename Visit>
 void for_each_file(const std::vector<fs::path>& files, Visit visit) {
   for (const fs::path& path : files) {
-    for (const fs::path& file : is_folder(path) ? entries_of(path) : std::vector<fs::path>{path}) {
+    for (const fs::path& file :
+         is_folder_at(path) ? entries_of(path) : std::vector<fs::path>{path}) {
       struct stat status {};
       if (::stat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode)) {
         visit(file, status);
@@ -53,13 +50,12 @@ std::vector<fs::path> watched_files(const CheckpointCell& cell, const fs::path& 
   if (!cell.config.empty() && cell.config.front() != '{') {
     files.emplace_back(cell.config);
   }
-  if (is_folder(path)) {
+  if (is_folder_at(path)) {
     return files;
   }
   for (const char* name : {"config.json", "tokenizer.json", "tokenizer.model"}) {
     const fs::path beside = path.parent_path() / name;
-    std::error_code error;
-    if (fs::exists(beside, error)) {
+    if (exists_at(beside)) {
       files.push_back(beside);
     }
   }

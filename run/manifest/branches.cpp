@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 #include "core/hub/resolve.hpp"
@@ -66,7 +67,7 @@ const std::vector<std::string>& RevisionNames::of(const std::string& model,
 
 const std::vector<PlacedCheckpoint>& RevisionNames::placed(const fs::path& folder) {
   const auto [entry, added] = placed_.try_emplace(folder.string());
-  if (added && fs::is_directory(folder)) {
+  if (added && is_folder_at(folder)) {
     entry->second = placed_checkpoints(catalog_, folder);
   }
   return entry->second;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
@@ -67,8 +68,7 @@ Tokenizer Tokenizer::open(Catalog& catalog, const CarriedFile& file, const std::
 // Loaders let these flags, where they are set, outweigh the tokenizer's own file, or do not, by
 // version and class.
 void Tokenizer::compare_with(const fs::path& config) {
-  std::error_code missing;
-  if (!fs::is_regular_file(config, missing)) {
+  if (!is_file_at(config)) {
     return;
   }
   const nlohmann::json root = parse_json(read_file(config, kMostConfigBytes), config.string());
@@ -121,9 +121,8 @@ uint64_t Tokenizer::vocabulary_size() const {
 WrittenTokenizer read_tokenizer_name(const Catalog& catalog, const std::string& written,
                                      const fs::path& folder) {
   const size_t colon = written.find(':');
-  std::error_code error;
   if (colon == std::string::npos || colon + 1 == written.size() || written.starts_with("hf:") ||
-      written.find('/') < colon || fs::exists(folder / written, error)) {
+      written.find('/') < colon || exists_at(folder / written)) {
     return {written};
   }
   return {written.substr(colon + 1),
@@ -149,8 +148,7 @@ std::string take_tokenizer(Catalog& catalog, const WrittenTokenizer& written,
 }
 
 fs::path tokenizer_file(Catalog& catalog, const fs::path& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
+  if (!is_folder_at(path)) {
     return path;
   }
   const std::optional<fs::path> file = find_tokenizer_file(catalog, path);

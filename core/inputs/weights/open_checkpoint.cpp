@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/error.hpp"
 #include "core/hub/blob.hpp"
@@ -26,8 +27,8 @@ constexpr uint64_t kMaxConfigBytes = uint64_t{16} << 20;
 // or a file.
 void check_small_files(const fs::path& path, const HubEnvironment& hub) {
   constexpr uint64_t kSmall = uint64_t{64} << 20;  // the largest tokenizers have 34 MB
+  const fs::path folder = folder_holding(path);
   std::error_code error;
-  const fs::path folder = fs::is_directory(path, error) ? path : path.parent_path();
   for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
     if (!holds_weights(entry.path()) && entry.is_regular_file(error) &&
         entry.file_size(error) <= kSmall && !error) {
@@ -70,7 +71,7 @@ std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hu
   try {
     const fs::path path = locate_checkpoint(cell, hub).path;
     if (!is_hub_spec(cell.location)) {
-      return fs::exists(path) ? "" : path.string() + " does not exist";
+      return exists_at(path) ? "" : path.string() + " does not exist";
     }
     return has_weights(path)
                ? ""

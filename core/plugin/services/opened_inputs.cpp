@@ -7,6 +7,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
 #include "core/plugin/calls/plugin_call.hpp"
@@ -50,8 +51,7 @@ std::array<InputReader, 3> including(const InputReader& reader) {
 }
 
 FileIdentity identity_of(const fs::path& file) {
-  std::error_code error;
-  return fs::exists(file, error) ? File(file).identity() : FileIdentity();
+  return exists_at(file) ? File(file).identity() : FileIdentity();
 }
 
 // Of a name that a plugin gives.
@@ -68,8 +68,7 @@ fs::path real_path(const std::string& path) {
 }  // namespace
 
 std::string input_file_hash(const fs::path& file) {
-  std::error_code error;
-  return fs::is_regular_file(file, error) ? sha256_of(File(file)) : kAbsentInput;
+  return is_file_at(file) ? sha256_of(File(file)) : kAbsentInput;
 }
 
 std::string input_variable_hash(const std::string& name) {
@@ -134,8 +133,7 @@ const OpenedInputs::Held& OpenedInputs::hold(const std::string& module, const fs
         fail(QUENCH_RESOURCE_EXHAUSTED, "{}: more than {} files and variables were read",
              file.string(), kMaxOpenedInputs);
       }
-      std::error_code error;
-      if (!with_pieces && !fs::exists(file, error)) {
+      if (!with_pieces && !exists_at(file)) {
         held.sha256 = kAbsentInput;
       } else {
         const File source(file);
@@ -225,8 +223,7 @@ void OpenedInputs::read(const std::string& module, const std::string& path, uint
 void OpenedInputs::note(const std::string& module, const std::string& path, bool of_module) {
   const std::lock_guard lock(mutex_);
   const fs::path file = notes_allowed_.contains(module) ? locate(module, path) : real_path(path);
-  std::error_code error;
-  if (fs::exists(file, error) && !fs::is_regular_file(file, error)) {
+  if (exists_at(file) && !is_file_at(file)) {
     return;  // a folder, a pipe, a device: there is no content to compare
   }
   hold(module, file, /*with_pieces=*/false);

@@ -1,0 +1,42 @@
+#include "core/base/io/look.hpp"
+
+#include <system_error>
+
+#include "core/base/io/passing_fault.hpp"
+#include "core/error.hpp"
+
+namespace quench {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+fs::file_status look_at(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  if (error && is_passing_fault(error.value())) {
+    fail(QUENCH_UNAVAILABLE, "{}: cannot be looked at: {}", printable(path.string(), 4096),
+         error.message());
+  }
+  return status;
+}
+
+}  // namespace
+
+bool exists_at(const fs::path& path) {
+  return fs::exists(look_at(path));
+}
+
+bool is_file_at(const fs::path& path) {
+  return fs::is_regular_file(look_at(path));
+}
+
+bool is_folder_at(const fs::path& path) {
+  return fs::is_directory(look_at(path));
+}
+
+fs::path folder_holding(const fs::path& path) {
+  return is_folder_at(path) ? path : path.parent_path();
+}
+
+}  // namespace quench

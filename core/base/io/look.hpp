@@ -1,0 +1,18 @@
+// What stands at a path, links followed. A look that fails for want of memory or descriptors, or
+// because a disk failed, is not "nothing is there": what is passed over by mistake leaves a
+// tokenizer out of an export, or a file out of a key. Such a look throws Error(UNAVAILABLE); any
+// other that cannot be had is "nothing", as of a path that does not exist.
+#pragma once
+
+#include <filesystem>
+
+namespace quench {
+
+bool exists_at(const std::filesystem::path& path);
+bool is_file_at(const std::filesystem::path& path);
+bool is_folder_at(const std::filesystem::path& path);
+
+// The folder itself, or the one that the file lies in.
+std::filesystem::path folder_holding(const std::filesystem::path& path);
+
+}  // namespace quench
