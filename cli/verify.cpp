@@ -104,7 +104,8 @@ Findings verify_inputs(const std::string& run, Context& context) {
       if (error.code() == QUENCH_CANCELLED) {
         throw;
       }
-      if (error.code() == QUENCH_DATA_LOSS) {  // not what its seal or its name says
+      // Not what its seal or its name says, or no longer a file of its kind: it was one.
+      if (error.code() == QUENCH_DATA_LOSS || error.code() == QUENCH_INVALID_ARGUMENT) {
         ++out.checked;
         changed[error.what()].push_back(name);
       } else {

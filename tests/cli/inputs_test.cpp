@@ -66,6 +66,14 @@ TEST_CASE("verify: --inputs hashes again what the records were measured from", "
                Contains("metric.corpora.corpus.files: ") && Contains(" and 1 more)"));
     CHECK_THAT(data.at("faults")[1].get<std::string>(), Contains("weights: "));
   }
+  SECTION("and names weights that were cut, which nothing can read any more") {
+    const fs::path weights = here.folder() / "tiny/model.safetensors";
+    fs::resize_file(weights, fs::file_size(weights) / 2);
+    const Outcome got = here.run({"verify", "runs/m", "--inputs"});
+    CHECK(got.code == 1);
+    CHECK_THAT(got.out, Contains("tiny/model.safetensors: ") &&
+                            Contains("2 checked, 1 do not verify\n") && !Contains("not checked"));
+  }
   SECTION("and counts what it cannot hash; nothing checked is no success") {
     fs::rename(here.folder() / "t.txt", here.folder() / "gone.txt");
     const Outcome got = here.run({"verify", "runs/m", "--inputs"});
