@@ -87,6 +87,21 @@ class FiguresTest(support.FileTest):
         self.assertEqual(image.get_array().shape, (14, 3))
         self.assertEqual([image.get_array()[y, x] for x, y in zip(heat.x, heat.y)], heat.z)
 
+    def test_depth_of_one_block_more_adds_up_to_the_whole_change(self):
+        made = made_run.MadeRun(items=4)
+        for step, outside in ((100, None), (200, 2.5)):
+            weights = made.weights("main", step)
+            made.loss(weights)
+            method = made.loss(weights, "gptq", 3)["quantizer"]
+            made.value(weights, "depth_loss", 0.25, quantizer=method, details={
+                "float": 2.0, "first": [2.125, 2.0625, 2.25], **({"outside": outside} if outside else {})})
+        panel, = self.load(made).figure_data("depth").panels
+        self.assertEqual(panel.rows, ["block 0", "block 1", "block 2", "outside of blocks"])
+        heat, = panel.traces
+        self.assertEqual([z for x, z in zip(heat.x, heat.z) if x == 0], [0.125, -0.0625, 0.1875])
+        self.assertEqual(sum(z for x, z in zip(heat.x, heat.z) if x == 1), 0.5)
+        self.assertEqual([each.split("\n")[1] for each in panel.categories], ["+0.25", "+0.5"])
+
     def test_depth_of_other_errors(self):
         run = self.load(self.depth_run())
         residual, = run.figure_data("depth", y="residual").panels

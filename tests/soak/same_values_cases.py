@@ -172,6 +172,9 @@ def metrics():
                  {"hessian": {"top": 1, "steps": 6, "trace_samples": 2, "density_probes": 1, "density_steps": 4,
                               "curvature": ["hessian", "gauss_newton"], "parts": "blocks", **rows}},
                  {"hessian": {"top": 1, "steps": 6, "trace_samples": 0, "method": "power", "dtype": "float64", **rows}}])
+    yield of_one_run("metric depth_loss", plugin="metric depth_loss", train=training(LLAMA, "adamw", every=1),
+                     quantizers=[{"rtn": {"bits": 3, "group_size": 32, "lm_head": True}}],
+                     metrics=[{"depth_loss": {"corpus": "words", "block": 32}}])
     longer = {**LLAMA, "max_position_embeddings": 512}
     # Without `log`: a process of its own may write only into its scratch folder.
     exams = {"data": ["{data}/tasks/jsonl", "{data}/tasks/parquet", "{data}/tasks/saved"], "shots": [0, 2],

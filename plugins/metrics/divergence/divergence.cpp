@@ -26,7 +26,7 @@
 
 #include "metrics/divergence/residual_stream.hpp"
 #include "metrics/divergence/row_divergence.hpp"
-#include "metrics/divergence/weight_swap.hpp"
+#include "metrics/shared/weight_swap.hpp"
 #include "quench/kit/metric.hpp"
 #include "quench/kit/tensor.hpp"
 
@@ -87,7 +87,7 @@ class Comparison {
       const std::span<const int32_t> ids(ids_ + row * block_, static_cast<size_t>(rows * block_));
       pairs.push_back({row, rows, {subject_, ids, rows, block_}, {subject_, ids, rows, block_}});
     }
-    both(-1, pairs, [](ResidualStream& stream) { stream.embed(); });
+    both(WeightSwap::kOutside, pairs, [](ResidualStream& stream) { stream.embed(); });
     for (uint32_t b = 0; b < info_.blocks; ++b) {
       both(b, pairs, [b](ResidualStream& stream) { stream.block(b); });
       for (const Pair& pair : pairs) {
@@ -135,7 +135,7 @@ class Comparison {
 
   // Logits of `count` rows of the residual stream from row `first` on, in float32 or float64.
   std::vector<char> logits(const Buffer& residual, int64_t first, int64_t count, bool floating) {
-    swap_.set(-1, floating);
+    swap_.set(WeightSwap::kOutside, floating);
     const Buffer out(subject_, info_, info_.dtype, {count, info_.vocabulary});
     quench_tensor h = residual.view();
     const int64_t shape[2] = {count, info_.width};

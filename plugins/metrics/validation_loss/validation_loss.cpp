@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "metrics/shared/block_loss.hpp"
 #include "quench/kit/metric.hpp"
 
 namespace quench::metrics {
@@ -32,39 +33,6 @@ namespace quench::metrics {
 namespace {
 
 constexpr uint64_t kMostDocuments = 4096;  // beyond them a record would outgrow its items
-
-// nll of every position of the blocks, the first of each unscored: 0.
-std::vector<double> scored_nll(const kit::Evaluation& evaluation, const int32_t* ids,
-                               uint64_t blocks, uint64_t block) {
-  std::vector<uint64_t> starts(blocks + 1);
-  for (uint64_t b = 0; b <= blocks; ++b) {
-    starts[b] = b * block;
-  }
-  std::vector<double> nll(blocks * block);
-  evaluation.score({sizeof(quench_score_args), 0, blocks, ids, starts.data(), nullptr, nll.data(),
-                    nullptr, nullptr});
-  for (uint64_t i = 0; i < nll.size(); ++i) {
-    if (i % block != 0 && !std::isfinite(nll[i])) {
-      kit::fail(QUENCH_NUMERICAL, "block %llu, position %llu: the model's nll is %g",
-                static_cast<unsigned long long>(i / block),
-                static_cast<unsigned long long>(i % block + 1), nll[i]);
-    }
-  }
-  return nll;
-}
-
-// Mean of each block's scored positions.
-std::vector<double> block_means(const std::vector<double>& nll, uint64_t block) {
-  std::vector<double> means(nll.size() / block);
-  for (uint64_t b = 0; b < means.size(); ++b) {
-    double sum = 0;
-    for (uint64_t t = 1; t < block; ++t) {
-      sum += nll[b * block + t];
-    }
-    means[b] = sum / static_cast<double>(block - 1);
-  }
-  return means;
-}
 
 // The scored positions of each document and the sum of their nll, as JSON; documents without any
 // are not in it. "" for a single document, which is no sample, and for more than kMostDocuments.
@@ -92,24 +60,6 @@ std::string by_document(const std::vector<double>& nll, const quench_tokens& tok
   return count < 2 || count > kMostDocuments
              ? ""
              : "{\"nll\":[" + sums + "],\"scored\":[" + scored + "]}";
-}
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) {
-    sum += value;
-  }
-  return sum / static_cast<double>(values.size());
-}
-
-// Standard error of the mean; NaN for a single value.
-double standard_error_of(const std::vector<double>& values, double mean) {
-  double squares = 0;
-  for (const double value : values) {
-    squares += (value - mean) * (value - mean);
-  }
-  const auto count = static_cast<double>(values.size());
-  return std::sqrt(squares / (count - 1) / count);
 }
 
 // UTF-8 bytes of the whole corpus; 0 if they are not known.
@@ -140,28 +90,19 @@ class ValidationLoss final : public kit::Metric {
 
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
     const quench_tokens& tokens = evaluation.tokens("corpus");
-    const uint64_t ids = tokens.offsets[tokens.documents];
-    const uint64_t blocks = ids / block_;
-    if (blocks == 0) {
-      kit::fail(QUENCH_FAILED_PRECONDITION,
-                "corpus `%s` is smaller than one block: got %llu ids, wanted at least %llu",
-                tokens.corpus, static_cast<unsigned long long>(ids),
-                static_cast<unsigned long long>(block_));
-    }
-    const std::vector<double> nll = scored_nll(evaluation, tokens.ids, blocks, block_);
+    const TextBlocks text = text_blocks(tokens, block_);
+    const std::vector<double> nll = scored_nll(evaluation, text);
     const std::vector<double> means = block_means(nll, block_);
-    // All blocks score equally many positions, so the mean of their means is the mean over
-    // positions.
     const double loss = mean_of(means);
     sink.value("validation_loss", loss, "nats/token", QUENCH_LOWER_IS_BETTER,
                standard_error_of(means, loss));
-    sink.detail("tokens", static_cast<double>(ids));
-    sink.detail("scored", static_cast<double>(blocks * (block_ - 1)));
-    sink.detail("blocks", static_cast<double>(blocks));
+    const auto ids = static_cast<double>(tokens.offsets[tokens.documents]);
+    sink.detail("tokens", ids);
+    sink.detail("scored", static_cast<double>(text.blocks * (block_ - 1)));
+    sink.detail("blocks", static_cast<double>(text.blocks));
     sink.detail("perplexity", std::exp(loss));
     if (const uint64_t bytes = bytes_of(tokens); bytes > 0) {
-      sink.detail("bits_per_byte",
-                  loss / std::log(2.0) * static_cast<double>(ids) / static_cast<double>(bytes));
+      sink.detail("bits_per_byte", loss / std::log(2.0) * ids / static_cast<double>(bytes));
     }
     if (const std::string documents = by_document(nll, tokens, block_); !documents.empty()) {
       sink.json("documents", documents);

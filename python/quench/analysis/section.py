@@ -30,7 +30,7 @@ _CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"),
             "spread": ("auto", "items", "draws", "jitter", "seeds", "none"),
             "x": ("auto", "tokens", "step", "position"), "y": ("error", "delta")}
 _OTHER_CHOICES = {("loss_plane", "x"): ("float",), ("loss_plane", "y"): ("quantized",), ("bars", "y"): ("delta", "error"),
-                  ("training_loss", "x"): ("tokens", "step"), ("depth", "y"): ("auto", "delta", "residual", "error")}
+                  ("training_loss", "x"): ("tokens", "step"), ("depth", "y"): ("auto", "first", "delta", "residual", "error")}
 _LONGEST_NAME = 100
 
 

@@ -1,8 +1,9 @@
 """Where the damage enters: the error of each part of the model, along depth and along the training.
 
-`delta`: the change of the loss when one part alone is quantized, in nats per token, from the Taylor terms of a metric that measured
-them for parts. What the parts together cost more or less than one by one is a row of its own, so that a column adds up to the whole
-change of the loss. `error`: the relative error of the outputs of a block's linears, Σ‖(Ŵ−W)x‖²/Σ‖Wx‖², the mean over the linears
+`first`: the change of the loss when one more block is quantized, after those before it, in nats per token, from a metric that measured
+the loss with the first blocks quantized; a column adds up to the whole change. `delta`: that when one part alone is quantized, from the
+Taylor terms of a metric that measured them for parts. What the parts together cost more or less than one by one is a row of its own, so
+that a column adds up to the whole change, too. `error`: the relative error of the outputs of a block's linears, Σ‖(Ŵ−W)x‖²/Σ‖Wx‖², the mean over the linears
 that say one; `residual`: that of the residual stream after each block, ‖ĥ−h‖/‖h‖, which adds up along depth.
 """
 
@@ -15,9 +16,13 @@ from .data import Figure, Panel, Trace
 from .series import point_text
 
 TOGETHER = "together, beyond the sum"
-_TITLES = {"delta": "loss of this part alone (nats/token)", "error": "relative error of the outputs of linears",
+OUTSIDE = "outside of blocks"
+ORDER = ("first", "delta", "residual", "error")  # what is drawn where nothing else is asked for: the first that is measured
+_TITLES = {"first": "loss of one block more (nats/token)", "delta": "loss of this part alone (nats/token)", "error": "relative error of the outputs of linears",
            "residual": "relative error of the residual stream"}
 _CAPTIONS = {
+    "first": "Change of the loss when one more block is quantized, after all before it, nats per token; a column adds up to the whole "
+             "change, which stands below it.",
     "delta": "Change of the loss when one part alone is quantized, nats per token; the last row is what all parts together cost "
              "beyond that sum, so a column adds up to the whole change, which stands below it.",
     "error": "Relative error of the outputs of the linears of each block on the calibration data, the mean over those that say one.",
@@ -41,6 +46,15 @@ def _summed(pairs):
 def column(it, y):
     """[(name of a row, value)] of one observation, or None if it does not measure it."""
     details = it.record["details"]
+    if y == "first":
+        losses = [member(details, "float"), *(member(details, "first") or [])]
+        if len(losses) < 2 or not all(map(is_number, losses)):
+            return None
+        names = ["block %d" % i for i in range(len(losses) - 1)]
+        if is_number(member(details, "outside")):
+            losses.append(details["outside"])
+            names.append(OUTSIDE)
+        return [(name, after - before) for name, before, after in zip(names, losses, losses[1:])]
     if y == "delta":
         parts, whole = member(details, "parts"), member(details, "change")
         if not isinstance(parts, dict) or not parts or not is_number(whole) or not all(
@@ -64,7 +78,7 @@ def depth(options, observations, palette):  # noqa: ARG001, colours are of value
     """One panel for each method and set of lines: rows are parts of the model, columns the checkpoints."""
     out = Figure(options.kind, options.title or "Where the damage enters")
     y, found = options.y, []
-    for kind in ("delta", "residual", "error") if y == "auto" else (y,):
+    for kind in ORDER if y == "auto" else (y,):
         found = [(it, rows) for it, rows in ((it, column(it, kind)) for it in observations if not it.is_float and it.is_base) if rows]
         if found:
             y = kind
@@ -89,8 +103,7 @@ def _panel(options, y, of):
     words = [value_text(first[name]) if name in ("branch", "label") else dimension_text(name, first[name])
              for name in ("branch", "averaging", "label") if first[name] is not None]
     names = list(dict.fromkeys(name for _, rows in columns for name, _ in rows))
-    if TOGETHER in names:
-        names = [name for name in names if name != TOGETHER] + [TOGETHER]
+    names.sort(key=(OUTSIDE, TOGETHER).count)  # last, whichever column has them
     axis = next((name for name in (("tokens", "step") if options.x == "auto" else (options.x,))
                  if all(is_number(it[name]) for it, _ in columns)), None) if options.x != "position" else None
     panel = Panel(", ".join(words), "training " + ("step" if axis == "step" else "tokens") if axis else "checkpoint", "",
@@ -98,7 +111,7 @@ def _panel(options, y, of):
     heat = Trace("heat", _TITLES[y])
     for x, (it, rows) in enumerate(columns):
         where = "%g" % it[axis] if axis else value_text(it["checkpoint"])
-        panel.categories.append(where + ("\n%+.3g" % math.fsum(value for _, value in rows) if y == "delta" else ""))
+        panel.categories.append(where + ("\n%+.3g" % math.fsum(value for _, value in rows) if y in ("first", "delta") else ""))
         for name, value in rows:
             heat.x.append(x)
             heat.y.append(names.index(name))

@@ -21,10 +21,12 @@ class WeightSwap {
   WeightSwap(const WeightSwap&) = delete;
   WeightSwap& operator=(const WeightSwap&) = delete;
 
-  // Sets the parameters of a block to their float or quantized values; -1 means the parameters
-  // outside of all blocks.
+  static constexpr int64_t kOutside = -1;  // the parameters that are in no block
+
+  // Sets the parameters of a block, or kOutside, to their float or quantized values.
   void set(int64_t block, bool floating);
-  size_t changed() const { return changed_.size(); }
+  // Whether any of them differ.
+  bool changes(int64_t block) const;
 
   // ‖ŵ − w‖/‖w‖ of each changed parameter, in the model's order.
   struct Error {

@@ -1,4 +1,4 @@
-#include "metrics/divergence/weight_swap.hpp"
+#include "metrics/shared/weight_swap.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -101,7 +101,7 @@ WeightSwap::WeightSwap(const quench_subject& subject, const quench_weights& floa
   kit::check(subject.table->parameters(subject.model, &parameters, &count, &error), error);
   const kit::Source source(*floating.source);
   for (const quench_parameter_info& parameter : std::span(parameters, count)) {
-    Changed entry{&parameter, -1, {}, read(source, parameter, dtype_)};
+    Changed entry{&parameter, kOutside, {}, read(source, parameter, dtype_)};
     entry.quantized.resize(entry.floating.size());
     const quench_tensor to = view_of(parameter, entry.quantized, dtype_);
     kit::check(subject.table->weight_get(subject.model, parameter.name, &to, &error), error);
@@ -142,6 +142,11 @@ void WeightSwap::set(int64_t block, bool floating) {
       put(changed, floating);
     }
   }
+}
+
+bool WeightSwap::changes(int64_t block) const {
+  return std::any_of(changed_.begin(), changed_.end(),
+                     [&](const Changed& changed) { return changed.block == block; });
 }
 
 std::vector<WeightSwap::Error> WeightSwap::errors() const {
