@@ -88,6 +88,7 @@ json hub_cache_json(const Context& context) {
 json plugins_json(const Catalog& catalog) {
   json out = {{"folders", json::array()},
               {"found", catalog.items().size()},
+              {"all_built", catalog.is_whole()},
               {"shadowed", catalog.shadowed().size()},
               {"rejected", json::array()}};
   for (const auto& folder : catalog.options().search_path) {
@@ -242,8 +243,11 @@ void print_text(const json& about) {
     print_folder("plugins in", folder);
   }
   print_fact("plugins",
-             fmt::format("{} found, {} shadowed, {} rejected", plugins.at("found").get<size_t>(),
-                         plugins.at("shadowed").get<size_t>(), plugins.at("rejected").size()));
+             fmt::format("{} found, {} shadowed, {} rejected{}", plugins.at("found").get<size_t>(),
+                         plugins.at("shadowed").get<size_t>(), plugins.at("rejected").size(),
+                         plugins.at("all_built").get<bool>()
+                             ? ""
+                             : "; not all are built: ./dev build makes the others"));
   print_libraries("  rejected", plugins.at("rejected"));
   for (const json& library : about.at("libraries")) {
     print_fact("library", library.get<std::string>());

@@ -16,6 +16,8 @@
 #include "core/plugin/catalog/code_identity.hpp"
 #include "core/plugin/catalog/library_probes.hpp"
 #include "core/plugin/catalog/probe_cache.hpp"
+#include "core/plugin/catalog/search_path.hpp"
+#include "core/plugin/catalog/shipped_descriptions.hpp"
 #include "core/plugin/catalog/worker_file.hpp"
 #include "core/plugin/library/device_part.hpp"
 #include "core/plugin/library/library.hpp"
@@ -236,8 +238,13 @@ const PluginDescription& Catalog::require(const std::string& kind, const std::st
                                                  : fmt::format("{} files", rejected_.size()),
                            printable(id));
   }
-  fail(passing ? QUENCH_UNAVAILABLE : QUENCH_NOT_FOUND, "{}; looked in {}{}", message,
-       fmt::join(folders, ", "), rejected);
+  fail(passing ? QUENCH_UNAVAILABLE : QUENCH_NOT_FOUND, "{}; looked in {}{}{}", message,
+       fmt::join(folders, ", "), rejected,
+       is_whole() ? "" : "; not all plugins are built: ./dev build makes the others");
+}
+
+bool Catalog::is_whole() const {
+  return are_all_built(own_plugins(options_.self));
 }
 
 std::vector<const PluginDescription*> Catalog::of_kind(const std::string& kind) const {

@@ -103,6 +103,8 @@ class Catalog {
   const PluginDescription& require(const std::string& kind, const std::string& id) const;
   std::vector<const PluginDescription*> of_kind(const std::string& kind) const;
 
+  // Whether all plugins that come with this program are built.
+  bool is_whole() const;
   // Whether the plugin came with this program: its library is in the program's own lib/quench, and
   // in its list where there is one. All others run in this process only if the user says so.
   bool is_shipped(const PluginDescription& description) const;

@@ -133,6 +133,11 @@ std::optional<ProbeResult> ShippedDescriptions::find(const fs::path& library,
   }
 }
 
+bool are_all_built(const fs::path& folder) {
+  std::error_code error;
+  return fs::exists(folder / kListFile, error) || !fs::exists(folder, error);
+}
+
 void write_shipped_descriptions(const fs::path& folder) {
   json libraries = json::object();
   for (const fs::path& found : libraries_in(folder)) {

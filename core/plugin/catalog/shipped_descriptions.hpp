@@ -39,6 +39,10 @@ class ShippedDescriptions {
   std::map<std::filesystem::path, std::string> build_ids_;
 };
 
+// Whether all plugins that come with the program are built: the list is made last. Also true where
+// there is no such folder.
+bool are_all_built(const std::filesystem::path& folder);
+
 // Loads every library of the folder into this process and writes the list. A library that cannot be
 // described is named on standard error and left out. Throws Error where nothing can be written.
 void write_shipped_descriptions(const std::filesystem::path& folder);
