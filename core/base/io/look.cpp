@@ -11,13 +11,17 @@ namespace fs = std::filesystem;
 
 namespace {
 
-fs::file_status look_at(const fs::path& path) {
-  std::error_code error;
-  const fs::file_status status = fs::status(path, error);
-  if (error && is_passing_fault(error.value())) {
+void refuse_passing(const std::error_code& error, const fs::path& path) {
+  if (is_passing_fault(error.value())) {
     fail(QUENCH_UNAVAILABLE, "{}: cannot be looked at: {}", printable(path.string(), 4096),
          error.message());
   }
+}
+
+fs::file_status look_at(const fs::path& path) {
+  std::error_code error;
+  const fs::file_status status = fs::status(path, error);
+  refuse_passing(error, path);
   return status;
 }
 
@@ -33,6 +37,13 @@ bool is_file_at(const fs::path& path) {
 
 bool is_folder_at(const fs::path& path) {
   return fs::is_directory(look_at(path));
+}
+
+bool is_same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  const bool same = fs::equivalent(a, b, error);
+  refuse_passing(error, a);
+  return same;
 }
 
 fs::path folder_holding(const fs::path& path) {

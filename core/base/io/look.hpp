@@ -12,6 +12,9 @@ bool exists_at(const std::filesystem::path& path);
 bool is_file_at(const std::filesystem::path& path);
 bool is_folder_at(const std::filesystem::path& path);
 
+// Whether both are there and one file.
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
+
 // The folder itself, or the one that the file lies in.
 std::filesystem::path folder_holding(const std::filesystem::path& path);
 

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/io/look.hpp"
 #include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 #include "core/plugin/calls/floating_state.hpp"
@@ -40,7 +41,7 @@ Entry& entry_of(const dll::shared_library& library, const fs::path& path) {
   Entry& entry = library.get<Entry>(QUENCH_ENTRY_SYMBOL);
   std::error_code error;
   const fs::path from = dll::symbol_location_ptr(reinterpret_cast<const void*>(&entry), error);
-  if (error || !fs::equivalent(from, path, error)) {
+  if (error || !is_same_file(from, path)) {
     fail(QUENCH_FAILED_PRECONDITION,
          "has no symbol " QUENCH_ENTRY_SYMBOL " of its own; the one that was found is {}'s",
          from.string());
@@ -76,7 +77,7 @@ const quench_module* open_library(const fs::path& path) {
     return found->second;
   }
   std::error_code error;
-  if (fs::equivalent(path, dll::program_location(error), error)) {
+  if (is_same_file(path, dll::program_location(error))) {
     fail(QUENCH_FAILED_PRECONDITION,
          "is the program itself");  // dlopen(NULL) would find the program's symbols
   }

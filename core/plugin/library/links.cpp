@@ -11,6 +11,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/io/look.hpp"
 #include "core/error.hpp"
 #include "core/plugin/library/elf_file.hpp"
 
@@ -132,10 +133,9 @@ std::optional<std::pair<const LinkedLibrary*, const LinkedLibrary*>> find_clash(
     const std::vector<LinkedLibrary>& wanted, const std::vector<LinkedLibrary>& there) {
   for (const LinkedLibrary& want : wanted) {
     for (const LinkedLibrary& have : there) {
-      std::error_code error;
       if (want.soname == have.soname && want.path != have.path &&
           (want.build_id.empty() || want.build_id != have.build_id) &&
-          !fs::equivalent(want.path, have.path, error)) {
+          !is_same_file(want.path, have.path)) {
         return std::pair(&want, &have);
       }
     }
