@@ -264,11 +264,16 @@ def _common_ground(record):
     return _text(ground)
 
 
+def is_of_unit(unit, wanted):
+    """Whether it is that unit, or a part of it, as "accuracy of 999 of 1000 questions" is. Values that are compared share theirs."""
+    return unit == wanted or (isinstance(unit, str) and unit.startswith(wanted + " of "))
+
+
 def _derivation(record):
     """The name of what derives from the record's value, or could for a float one; else None."""
     if record["index"] == 0 and record["error"] is None and record["value"] is not None:
         for name, (unit, direction, *_) in DERIVED.items():
-            if (record["unit"], record["direction"]) == (unit, direction):
+            if is_of_unit(record["unit"], unit) and record["direction"] == direction:
                 return name
     return None
 
