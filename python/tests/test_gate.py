@@ -135,7 +135,8 @@ class JudgeTest(unittest.TestCase):
         part = {"metric": "tasks", "unit": "accuracy of 3 of 4 questions", "direction": 1}
         floating = record([1, 0, 1], details=unscored(3, "8 ids"), **part)
         quantized = record([1, 0, 0], details=unscored(3, "9 ids"), **part)  # a smaller context gives another reason
-        self.assertEqual(measure(floating, quantized, ["F", "Q"]), accuracy_drop(floating, quantized))
+        measured = measure(floating, quantized, ["F", "Q"])
+        self.assertEqual((measured.value, measured.sample), (1 / 3, "3 questions, of which 1 were lost and 0 won"))
 
 
 class LooksTest(support.FileTest):
