@@ -18,7 +18,6 @@ namespace quench {
 namespace {
 
 constexpr uint64_t kMostBytes = 1 << 16;
-constexpr int64_t kLongest = 512;  // ids of a block
 
 void replace_all(std::string& text, const std::string& word, const std::string& by) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
@@ -28,7 +27,8 @@ void replace_all(std::string& text, const std::string& word, const std::string& 
 
 }  // namespace
 
-EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context) {
+EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
+                           int64_t longest) {
   const std::filesystem::path folder = context.python.package.parent_path() / "configs";
   const std::filesystem::path file = folder / "eval.json";
   if (std::error_code error; !std::filesystem::exists(file, error)) {
@@ -36,7 +36,7 @@ EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& 
          "{}: is not there, so what to measure by default is not known; name a --metric",
          printable(file.string(), 400));
   }
-  int64_t length = kLongest;
+  int64_t length = longest;
   for (const Experiment& one : experiments) {
     const DescribedModels described = describe_models(context.catalog(), one, context.hub());
     if (!described.models.empty() && described.models.front().model.info().max_positions > 0) {

@@ -19,8 +19,10 @@ struct EvalDefaults {
 };
 
 // Each of `experiments` has a checkpoint; the shortest of their contexts bounds the length of
-// blocks. Throws Error(FAILED_PRECONDITION) where this installation has no such file.
-EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context);
+// blocks, and so does `longest`. Throws Error(FAILED_PRECONDITION) where this installation has no
+// such file.
+EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
+                           int64_t longest = 512);
 
 // The first line of an answer: whose text it is decides what the numbers mean.
 void tell_defaults(const EvalDefaults& defaults);

@@ -72,7 +72,8 @@ void take_defaults(GateOptions& options, Context& context) {
     other.model = options.other;
     models.push_back(experiment_of(other, context.catalog(), context.hub()));
   }
-  const EvalDefaults defaults = eval_defaults(models, context);
+  constexpr int64_t kLongest = 128;  // ids: a verdict wants many blocks of the shipped text
+  const EvalDefaults defaults = eval_defaults(models, context, kLongest);
   options.metric = defaults.metrics.front();
   if (models.size() == 1 && options.calibration.empty()) {
     options.calibration = defaults.calibration;  // for a quantizer that wants some
