@@ -130,9 +130,11 @@ TEST_CASE("gate: without a text both models are judged on the text that eval mea
   const Finished compared = run({"compare", model, folder, "--json"});
   CHECK(compared.code == 0);
   CHECK(json::parse(compared.out).at("warnings").at(0) == text.substr(0, text.size() - 1));
-  // As eval, which is told nothing either.
+  const std::string metric =
+      "validation_loss:text=" + (source_dir() / "configs/moby_dick/validation.txt").string() +
+      ",block=128";
   const json records =
-      data_of(run({"eval", folder, "--quantizer", "rtn:bits=8", "--json"}).out).at("records");
+      data_of(run({"eval", folder, "--metric", metric, "--json"}).out).at("records");
   CHECK(data_of(compared.out).at("second") == records.at(0).at("value"));
   const Finished unbudgeted = run({"gate", model, folder, "--budget", "0%"});
   CHECK(unbudgeted.code == 2);
