@@ -1,4 +1,5 @@
 // results, status, verify, forget, clean and diff over records that a test wrote.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
