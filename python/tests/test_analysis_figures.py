@@ -113,6 +113,20 @@ class FiguresTest(support.FileTest):
         with self.assertRaisesRegex(ValueError, "`share_y`: got the text \"no\", wanted true or false"):
             run.figure("error_vs_tokens", share_y="no")
 
+    def test_a_figure_has_the_size_that_it_is_asked_for(self):
+        run = self.load(made_run.demo())
+
+        def inches(**options):
+            return tuple(round(value, 6) for value in run.figure("error_vs_tokens", **options)[0].figure.get_size_inches())
+
+        usual = inches(panels="quantizer")
+        self.assertEqual(inches(panels="quantizer", width=3.3, height=2.5), (3.3, 2.5))
+        narrow = inches(panels="quantizer", width=usual[0] / 2)
+        self.assertEqual(narrow[0], round(usual[0] / 2, 6))
+        self.assertLess(narrow[1], usual[1])
+        with self.assertRaisesRegex(ValueError, "`width`: got the text \"wide\", wanted 1 to 50 inches"):
+            run.figure("error_vs_tokens", width="wide")
+
     def test_panels_have_one_horizontal_range_that_begins_at_0_where_that_is_near(self):
         run = self.load(made_run.demo())
         for kind in ("error_vs_tokens", "loss_vs_tokens"):

@@ -39,6 +39,7 @@ def figure_data(run, options, palette):
             out.caption += " %d failed %s not drawn." % (
                 len(run.failed), "cell of the run is" if len(run.failed) == 1 else "cells of the run are")
     out.name = options.name or options.kind
+    out.width, out.height = options.width, options.height
     return out
 
 

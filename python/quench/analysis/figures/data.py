@@ -75,6 +75,8 @@ class Figure:
     # (kind, index, text, marker) of a colour (with the marker "bar" of bars), a dash, `float`, `right`, a mark, or a note
     legend: list = field(default_factory=list)
     name: str = ""  # of its files
+    width: float = None  # in files, in inches; None: by its panels
+    height: float = None
 
     def csv(self):
         """One row for each point, as `quench report --format csv` writes it."""

@@ -46,11 +46,15 @@ def _new_axes(figure, columns, pen, new_figure):
     height = max(map(_height, figure.panels))
     if any(panel.is_square for panel in figure.panels):
         height = _WIDTH
+    width = figure.width or _WIDTH * columns
+    height *= width / (_WIDTH * columns)
     entries = pen.legend(figure)
     longest = max((len(entry.get_label()) for entry in entries), default=0)
-    per_row = max(1, min(2 * columns, int(_WIDTH * columns * _LETTERS / (longest + _KEY))))
+    per_row = max(1, min(2 * columns, int(width * _LETTERS / (longest + _KEY))))
     below = 0.22 * math.ceil(len(entries) / per_row) + 0.05
-    whole = new_figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
+    if figure.height:
+        height = max(figure.height - below, 0.1 * figure.height) / rows
+    whole = new_figure(figsize=(width, figure.height or height * rows + below), layout="constrained")
     grid = whole.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [below])
     axes = [whole.add_subplot(grid[i // columns, i % columns]) for i in range(len(figure.panels))]
     if entries:
