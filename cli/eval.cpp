@@ -26,26 +26,16 @@ struct EvalOptions : SingleModel {
   std::vector<std::string> metrics;
 };
 
-// The first line: whose text it is decides what the numbers mean.
-void tell_defaults(const std::string& about) {
-  const std::string line = fmt::format("text: {}; --metric and --calibration name others", about);
-  if (answers()) {
-    answer_warning(line);
-  } else {
-    print_line("{}", line);
-  }
-}
-
 Experiment make_experiment(EvalOptions options, Context& context) {
   Experiment out = experiment_of(options, context.catalog(), context.hub());
   out.name = "eval";
   if (options.metrics.empty()) {
-    const EvalDefaults defaults = eval_defaults(out, context);
+    const EvalDefaults defaults = eval_defaults({out}, context);
     options.metrics = defaults.metrics;
     const bool calibrates = options.calibration.empty();
     options.calibration = calibrates ? defaults.calibration : options.calibration;
     options.quantizers = options.quantizers.empty() ? defaults.quantizers : options.quantizers;
-    tell_defaults(defaults.about);
+    tell_defaults(defaults);
   }
   Catalog& catalog = context.catalog();
   std::optional<Calibration> calibration;

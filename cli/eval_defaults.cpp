@@ -1,8 +1,12 @@
 #include "cli/eval_defaults.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "cli/answer.hpp"
+#include "cli/standard_streams.hpp"
 #include "core/base/io/file.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/plugin/services/host_services.hpp"
@@ -14,7 +18,6 @@ namespace quench {
 namespace {
 
 constexpr uint64_t kMostBytes = 1 << 16;
-constexpr int64_t kLongest = 512;  // ids of a block
 
 void replace_all(std::string& text, const std::string& word, const std::string& by) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
@@ -24,7 +27,8 @@ void replace_all(std::string& text, const std::string& word, const std::string& 
 
 }  // namespace
 
-EvalDefaults eval_defaults(const Experiment& one, Context& context) {
+EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
+                           int64_t longest) {
   const std::filesystem::path folder = context.python.package.parent_path() / "configs";
   const std::filesystem::path file = folder / "eval.json";
   if (std::error_code error; !std::filesystem::exists(file, error)) {
@@ -32,10 +36,13 @@ EvalDefaults eval_defaults(const Experiment& one, Context& context) {
          "{}: is not there, so what to measure by default is not known; name a --metric",
          printable(file.string(), 400));
   }
-  const DescribedModels described = describe_models(context.catalog(), one, context.hub());
-  const int64_t context_length =
-      described.models.empty() ? 0 : described.models.front().model.info().max_positions;
-  const int64_t length = context_length > 0 ? std::min(kLongest, context_length) : kLongest;
+  int64_t length = longest;
+  for (const Experiment& one : experiments) {
+    const DescribedModels described = describe_models(context.catalog(), one, context.hub());
+    if (!described.models.empty() && described.models.front().model.info().max_positions > 0) {
+      length = std::min<int64_t>(length, described.models.front().model.info().max_positions);
+    }
+  }
   std::string text = read_file(file, kMostBytes);
   replace_all(text, "{length}", std::to_string(length));
   const nlohmann::json given = parse_json(text, file.string());
@@ -51,6 +58,16 @@ EvalDefaults eval_defaults(const Experiment& one, Context& context) {
   out.quantizers = given.at("quantizers").get<std::vector<std::string>>();
   out.calibration = in_folder(given.at("calibration").get<std::string>());
   return out;
+}
+
+void tell_defaults(const EvalDefaults& defaults) {
+  const std::string line =
+      fmt::format("text: {}; --metric and --calibration name others", defaults.about);
+  if (answers()) {
+    answer_warning(line);
+  } else {
+    print_line("{}", line);
+  }
 }
 
 EvalTime eval_time(const Experiment& experiment, Context& context) {

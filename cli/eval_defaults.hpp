@@ -1,5 +1,5 @@
-// What `quench eval MODEL` measures unless it is told: a file beside the shipped text says it,
-// since the host knows no method.
+// What `eval`, `gate` and `compare` measure unless they are told: a file beside the shipped text
+// says it, since the host knows no method.
 #pragma once
 
 #include <optional>
@@ -18,9 +18,14 @@ struct EvalDefaults {
   std::string calibration;
 };
 
-// `one` has the checkpoint: its context bounds the length of blocks. Throws
-// Error(FAILED_PRECONDITION) where this installation has no such file.
-EvalDefaults eval_defaults(const Experiment& one, Context& context);
+// Each of `experiments` has a checkpoint; the shortest of their contexts bounds the length of
+// blocks, and so does `longest`. Throws Error(FAILED_PRECONDITION) where this installation has no
+// such file.
+EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
+                           int64_t longest = 512);
+
+// The first line of an answer: whose text it is decides what the numbers mean.
+void tell_defaults(const EvalDefaults& defaults);
 
 // Seconds that measuring all of it takes, and how well that is known: "rough estimate".
 struct EvalTime {

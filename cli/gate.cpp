@@ -7,6 +7,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/eval_defaults.hpp"
 #include "cli/python_verb.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
@@ -59,9 +60,30 @@ Experiment side(const SingleModel& options, const std::string& model, const std:
   return out;
 }
 
+bool is_model(const std::string& other) {
+  return is_hub_spec(other) || std::filesystem::exists(other);
+}
+
+// What is judged on where neither a metric nor a task is named: the shipped text.
+void take_defaults(GateOptions& options, Context& context) {
+  std::vector<Experiment> models = {experiment_of(options, context.catalog(), context.hub())};
+  if (is_model(options.other)) {
+    SingleModel other = options;
+    other.model = options.other;
+    models.push_back(experiment_of(other, context.catalog(), context.hub()));
+  }
+  constexpr int64_t kLongest = 128;  // ids: a verdict wants many blocks of the shipped text
+  const EvalDefaults defaults = eval_defaults(models, context, kLongest);
+  options.metric = defaults.metrics.front();
+  if (models.size() == 1 && options.calibration.empty()) {
+    options.calibration = defaults.calibration;  // for a quantizer that wants some
+  }
+  tell_defaults(defaults);
+}
+
 Sides sides_of(const GateOptions& options, Context& context) {
   Sides out{side(options, options.model, options.metric, context), std::nullopt};
-  if (is_hub_spec(options.other) || std::filesystem::exists(options.other)) {
+  if (is_model(options.other)) {
     out.second = side(options, options.other, options.metric, context);
     return out;
   }
@@ -136,10 +158,8 @@ std::string judged(const json& request, Context& context) {
 
 int gate(GateOptions options, Context& context) {
   context.apply_threads();
-  if (options.metric.empty() == options.task.empty()) {
-    throw UsageError(QUENCH_INVALID_ARGUMENT,
-                     fmt::format("got {} of --metric and --task, wanted one",
-                                 options.metric.empty() ? "none" : "both"));
+  if (!options.metric.empty() && !options.task.empty()) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT, "got both of --metric and --task, wanted one");
   }
   if (!options.task.empty()) {
     options.metric = asking(options.task, context);
@@ -147,12 +167,15 @@ int gate(GateOptions options, Context& context) {
   json request = {{"names", {options.model, options.other}},
                   {"budget", options.budget.empty() ? json() : json(options.budget)},
                   {"looks", options.looks},
-                  {"metric", options.metric},
-                  {"calibration", options.calibration},
                   {"home", context.home().string()},
                   {"first", nullptr},
                   {"second", nullptr}};
   judged(request, context);  // before hours of work: whether Python can judge, and the budget
+  if (options.metric.empty()) {
+    as_usage([&] { take_defaults(options, context); });
+  }
+  request["metric"] = options.metric;
+  request["calibration"] = options.calibration;
   Sides sides = as_usage([&] { return sides_of(options, context); });
   std::vector<CheckpointCell> read = sides.first.checkpoints;
   if (sides.second) {
@@ -192,7 +215,8 @@ std::shared_ptr<GateOptions> add_two_models(Verb& verb, Context& context, const 
               "id[:key=value,...] for the first model")
       .required();
   verb.option("--metric", options->metric,
-              "id[:key=value,...]: a loss in nats per token, or one task's accuracy")
+              "id[:key=value,...]: a loss in nats per token, or one task's accuracy (default: the "
+              "loss on a text that comes with quench)")
       .placeholder("SPEC");
   verb.option("--task", options->task,
               "The accuracy of a task: NAME[,data=DIR,shots=5,...], as a metric's spec has it")
@@ -208,10 +232,10 @@ std::shared_ptr<GateOptions> add_two_models(Verb& verb, Context& context, const 
 }  // namespace
 
 void add_gate(Verb& verb, Context& context) {
-  verb.examples(
-      {"quench gate model model-gptq --budget 0.5% --metric "
-       "validation_loss:text=t.txt,block=512",
-       "quench gate model rtn:bits=4 --budget 1% --task sciq"});
+  verb.examples({"quench gate model model-gptq --budget 0.5%",
+                 "quench gate model model-gptq --budget 0.5% --metric "
+                 "validation_loss:text=t.txt,block=512",
+                 "quench gate model rtn:bits=4 --budget 1% --task sciq"});
   const auto options = add_two_models(verb, context, "quantized");
   verb.option("--budget", options->budget,
               "What may be lost at most: a share of the loss, or of the questions, such as 0.5%")
@@ -224,7 +248,8 @@ void add_gate(Verb& verb, Context& context) {
 }
 
 void add_compare(Verb& verb, Context& context) {
-  verb.examples({"quench compare model-gptq model-awq --metric validation_loss:text=t.txt"});
+  verb.examples({"quench compare model-gptq model-awq",
+                 "quench compare model-gptq model-awq --metric validation_loss:text=t.txt"});
   add_two_models(verb, context, "other");
 }
 

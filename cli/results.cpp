@@ -8,10 +8,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
-#include <unordered_map>
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/measured_texts.hpp"
 #include "cli/python_verb.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/standard_streams.hpp"
@@ -158,27 +158,47 @@ constexpr size_t kMaxText = 16384;
 constexpr size_t kBlockRows = 1024;
 constexpr size_t kBlocks = 16;  // blocks at a time; bounds the memory
 
+// Before `metric` stand the columns of the texts.
+size_t place_of_metric(const std::vector<RecordColumn>& columns) {
+  return static_cast<size_t>(
+      std::find_if(columns.begin(), columns.end(),
+                   [](const RecordColumn& column) { return column.name == "metric"; }) -
+      columns.begin());
+}
+
 void append_csv_rows(const RunScan& scan, const std::vector<RecordColumn>& columns,
-                     std::span<const size_t> lines, std::string& out) {
+                     const MeasuredTexts& texts, size_t first, std::span<const size_t> lines,
+                     std::string& out) {
+  const size_t metric = place_of_metric(columns);
   ColumnReader reader(columns);
-  for (const size_t i : lines) {
-    const auto& row = reader.read(scan.lines[i]);
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto& row = reader.read(scan.lines[lines[i]]);
     for (size_t c = 0; c < row.size(); ++c) {
-      if (c > 0) {
-        out += ',';
+      if (c == metric) {
+        for (const std::string& value : texts.of(first + i)) {
+          append_csv(nlohmann::json(value).dump(), ColumnType::kText, out);
+          out += ',';
+        }
       }
       append_csv(row[c], columns[c].type, out);
+      out += c + 1 < row.size() ? "," : "\r\n";
     }
-    out += "\r\n";
   }
 }
 
 void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
   const std::vector<RecordColumn> columns = columns_of(scan, lines);
+  const MeasuredTexts texts(scan, lines);
   std::string out;
-  for (const RecordColumn& column : columns) {
+  for (size_t c = 0; c < columns.size(); ++c) {
+    if (c == place_of_metric(columns)) {
+      for (const std::string& title : texts.titles()) {
+        out += ",";
+        append_csv("text." + title, ColumnType::kText, out);
+      }
+    }
     out += out.empty() ? "" : ",";
-    append_csv(column.name, ColumnType::kText, out);
+    append_csv(columns[c].name, ColumnType::kText, out);
   }
   out += "\r\n";
   write_out(out);
@@ -188,7 +208,8 @@ void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
     tbb::parallel_for(size_t{0}, kBlocks, [&](size_t b) {
       const size_t begin = std::min(lines.size(), first + b * kBlockRows);
       const size_t end = std::min(lines.size(), begin + kBlockRows);
-      append_csv_rows(scan, columns, std::span(lines).subspan(begin, end - begin), blocks[b]);
+      append_csv_rows(scan, columns, texts, begin, std::span(lines).subspan(begin, end - begin),
+                      blocks[b]);
     });
     for (const std::string& block : blocks) {
       write_out(block);
@@ -196,46 +217,30 @@ void write_csv(const RunScan& scan, const std::vector<size_t>& lines) {
   }
 }
 
-// Writes canonical JSON, unchanged from the files.
+// Writes canonical JSON, unchanged from the files; where values of a metric were measured on
+// different texts, each has a member `text` more, {"block": "128"}.
 void write_json(const RunScan& scan, const std::vector<size_t>& lines) {
+  const MeasuredTexts texts(scan, lines);
   begin_answer_data();
   std::string out = "{\"records\": [";
   for (size_t i = 0; i < lines.size(); ++i) {
     out += i == 0 ? "\n" : ",\n";
-    out += scan.lines[lines[i]].body;
+    std::string_view body = scan.lines[lines[i]].body;
+    if (nlohmann::json text; !texts.titles().empty()) {
+      for (size_t t = 0; t < texts.titles().size(); ++t) {
+        text[texts.titles()[t]] = texts.of(i)[t];
+      }
+      body.remove_suffix(1);
+      out += fmt::format("{},\"text\":{}}}", body, text.dump());
+    } else {
+      out += body;
+    }
     if (out.size() > (size_t{1} << 20)) {
       write_out(out);
       out.clear();
     }
   }
   write_out(out + "\n ]}");
-}
-
-// For each of `lines` the one that says what was measured on: itself, or of a derived value that of
-// the value from which it derives.
-std::vector<size_t> measured_lines(const RunScan& scan, const std::vector<size_t>& lines) {
-  const auto is_derived_line = [&](size_t i) {
-    return is_derived(plain_text(scan.lines[i].field("metric")));
-  };
-  std::vector<size_t> out = lines;
-  if (std::none_of(lines.begin(), lines.end(), is_derived_line)) {
-    return out;
-  }
-  const auto place_of = [&](size_t i) {
-    return (uint64_t{scan.lines[i].file} << 40) + scan.lines[i].line;
-  };
-  std::unordered_map<uint64_t, size_t> measured;
-  for (const size_t i : scan.counted) {
-    if (!is_derived_line(i)) {
-      measured[place_of(i)] = i;
-    }
-  }
-  for (size_t& i : out) {
-    if (is_derived_line(i)) {
-      i = measured.at(place_of(i));
-    }
-  }
-  return out;
 }
 
 void write_table(const RunScan& scan, const std::vector<size_t>& lines) {

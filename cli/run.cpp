@@ -8,6 +8,7 @@
 
 #include "cli/amounts.hpp"
 #include "cli/answer.hpp"
+#include "cli/changed_interpreters.hpp"
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
@@ -180,6 +181,10 @@ int run(const RunOptions& options, Context& context) {
   if (const std::string line =
           other_text_warning(loaded.experiments, loaded.folder, knowledge.records, texts);
       !line.empty()) {
+    HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
+  }
+  for (const std::string& line :
+       changed_interpreters(loaded.folder, context.catalog().items(), knowledge.records.records)) {
     HostServices::instance().log(QUENCH_LOG_WARNING, "", line);
   }
   const Clock::time_point start = Clock::now();

@@ -35,6 +35,9 @@ nlohmann::json run_description(const LoadedRun& run, const nlohmann::json& texts
                        {"version", item.version},
                        {"sha256", item.sha256},
                        {"code", item.code}});
+    if (!item.interpreter.empty()) {
+      plugins.back()["interpreter"] = item.interpreter.string();
+    }
   }
   nlohmann::json share;
   if (run.share) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "core/base/io/file.hpp"
 #include "core/names.hpp"
 
 namespace quench {
@@ -64,6 +65,17 @@ fs::path folder_with_run(const std::string& run) {
                                  run, known_runs()));
   }
   return folder;
+}
+
+nlohmann::json last_description(const fs::path& folder) {
+  constexpr uint64_t kLargestDescription = uint64_t{64} << 20;
+  std::error_code unreadable;
+  if (!fs::exists(folder / "run.json", unreadable)) {
+    return nlohmann::json::object();
+  }
+  nlohmann::json out =
+      nlohmann::json::parse(read_file(folder / "run.json", kLargestDescription), nullptr, false);
+  return out.is_object() ? out : nlohmann::json::object();
 }
 
 }  // namespace quench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace quench {
@@ -15,5 +16,8 @@ std::filesystem::path run_folder(const std::string& run);
 // Likewise. Also throws UsageError if no run has written anything into the folder, and none was
 // submitted there.
 std::filesystem::path folder_with_run(const std::string& run);
+
+// What the last attempt wrote of itself (run.json); an empty object if there is nothing to read.
+nlohmann::json last_description(const std::filesystem::path& folder);
 
 }  // namespace quench

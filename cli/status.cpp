@@ -11,7 +11,6 @@
 #include "cli/command.hpp"
 #include "cli/run_folder.hpp"
 #include "cli/terminal_text.hpp"
-#include "core/base/io/file.hpp"
 #include "core/base/json/or_null.hpp"
 #include "core/hub/hub_spec.hpp"
 #include "core/plugin/services/host_services.hpp"
@@ -80,18 +79,6 @@ Done count_records(const RunScan& scan, const nlohmann::json& description) {
     }
   }
   return out;
-}
-
-// What the last attempt wrote of itself; an empty object if there is nothing to read.
-nlohmann::json description_of(const fs::path& run) {
-  constexpr uint64_t kLargestDescription = uint64_t{64} << 20;
-  std::error_code unreadable;
-  if (!fs::exists(run / "run.json", unreadable)) {
-    return nlohmann::json::object();
-  }
-  nlohmann::json out =
-      nlohmann::json::parse(read_file(run / "run.json", kLargestDescription), nullptr, false);
-  return out.is_object() ? out : nlohmann::json::object();
 }
 
 // The folders of weights that the run is to write. What is there may be outdated: `quench plan`
@@ -171,7 +158,7 @@ std::string line_of(const HeartbeatState& state, Pulse life) {
 bool show(const StatusOptions& options, HeartbeatWatcher& watcher, ClusterWatcher& cluster) {
   const RunScan scan = scan_run(options.run);
   const std::vector<HeartbeatState> states = shown(read_heartbeats(options.run), watcher);
-  const nlohmann::json description = description_of(options.run);
+  const nlohmann::json description = last_description(options.run);
   const Done records = count_records(scan, description);
   const WeightsFolders folders = count_folders(options.run, description);
   bool alive = false;

@@ -207,10 +207,17 @@ std::string body_of(const Derivation& derivation, const RecordLine& floating,
   return out + "}";
 }
 
+// "accuracy of 999 of 1000 questions" is an accuracy, too; it is compared with one of as many,
+// since values that are compared share their unit.
+bool is_of_unit(std::string_view unit, std::string_view wanted) {
+  return unit == wanted ||
+         (unit.starts_with(wanted) && unit.substr(wanted.size()).starts_with(" of "));
+}
+
 // The derivation that a line takes part in; nullptr for all other lines.
 const Derivation* derivation_of(const RecordLine& line) {
   const auto matches = [&](const Derivation& derivation) {
-    return plain_text(line.field("unit")) == derivation.unit &&
+    return is_of_unit(plain_text(line.field("unit")), derivation.unit) &&
            line.field("direction") == (derivation.direction > 0 ? "1" : "-1");
   };
   const auto found = std::find_if(std::begin(kDerivations), std::end(kDerivations), matches);

@@ -36,8 +36,9 @@ constexpr RecordField kFields[] = {
 };
 
 constexpr std::string_view kNotCompared[] = {
-    "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
-    "peak_memory_bytes", "process", "seconds",        "stored_bytes", "threads"};
+    "attempt",     "cached",  "family_interpreter", "family_process", "fused_tokens",
+    "interpreter", "log",     "metric_interpreter", "metric_process", "peak_memory_bytes",
+    "process",     "seconds", "stored_bytes",       "threads"};
 
 // What records say of what was measured.
 json said_by(const std::vector<Record>& records) {

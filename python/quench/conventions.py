@@ -17,6 +17,7 @@ import re
 import sys
 import time
 
+from .run_records import is_of_unit
 from .tables import Failure, Lines
 from .values import canonical, is_number, member
 
@@ -75,7 +76,7 @@ def _source(record):
 
 
 def _eee_result(record):
-    low, high = _BOUNDS.get(record["unit"], (None, None))
+    low, high = next((ends for unit, ends in _BOUNDS.items() if is_of_unit(record["unit"], unit)), (None, None))
     out = {"evaluation_result_id": record["key"] and "%s/%d/%s" % (record["key"], record["index"], record["metric"]),
            "evaluation_name": record["label"] or record["metric"], "source_data": _source(record),
            "metric_config": {"metric_id": "quench." + record["metric"], "metric_name": record["metric"],
@@ -142,7 +143,8 @@ def lm_eval(group, now):
             out["n-shot"][task] = params.get("shots")
             out["higher_is_better"][task] = {measure.partition(",")[0]: True for measure in values if measure.startswith("acc")
                                              and "stderr" not in measure}
-            out["n-samples"][task] = {"original": member(said, "n"), "effective": member(said, "n")}
+            asked = member(said, "n")
+            out["n-samples"][task] = {"original": asked + (member(said, "left_out") or 0) if is_number(asked) else asked, "effective": asked}
         if is_number(member(details, "bits_per_byte")) and record["index"] == 0:
             task = record["label"] or record["metric"]
             out["results"][task] = {"alias": task, "bits_per_byte,none": details["bits_per_byte"],

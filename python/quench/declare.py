@@ -4,6 +4,8 @@ The decorators change nothing: what they are given is read from the file's text 
 can be listed where the libraries it imports are missing. A marked function can be called like any other.
 """
 
+import math
+
 from .abi import constant
 
 
@@ -62,12 +64,24 @@ class Quantized:
 class Value:
     """What a metric measured: a number, its unit, which direction is better, and its standard error.
 
-    items: one number per block, question or document, for paired comparisons. details: numbers or JSON for the record.
+    items: one number per block, question or document, for paired comparisons; where `value` is their mean and no `stderr` is
+    given, it is that of the mean. details: numbers or JSON for the record.
     """
 
     def __init__(self, value, unit, direction=NO_DIRECTION, stderr=None, items=None, details=None):
         self.value, self.unit, self.direction, self.stderr = value, unit, direction, stderr
         self.items, self.details = items, dict(details or {})
+        if stderr is None and items is not None:
+            self.stderr = _stderr_of_mean(value, [float(item) for item in items])
+
+
+def _stderr_of_mean(value, items):
+    """None where the value is not the mean of the items: its error has another unit, or another rule."""
+    n = len(items)
+    mean = math.fsum(items) / n if n > 1 and all(map(math.isfinite, items)) else math.nan
+    if not math.isclose(float(value), mean, rel_tol=1e-6):
+        return None
+    return math.sqrt(math.fsum((item - mean) ** 2 for item in items) / (n - 1) / n)
 
 
 class Tensor:

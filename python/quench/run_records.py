@@ -28,8 +28,8 @@ FIELDS = {
     "items", "jitter", "job", "key", "label", "metric", "parts", "quantizer", "schema", "seconds", "stderr", "unit",
     "value",
 }
-NOT_COMPARED = {"attempt", "cached", "family_process", "fused_tokens", "log", "metric_process", "peak_memory_bytes",
-                "process", "seconds", "stored_bytes", "threads"}
+NOT_COMPARED = {"attempt", "cached", "family_interpreter", "family_process", "fused_tokens", "interpreter", "log",
+                "metric_interpreter", "metric_process", "peak_memory_bytes", "process", "seconds", "stored_bytes", "threads"}
 # name: unit and direction of the values that it is defined for, value and scale (of the float value f and the
 # quantized value q), and why the scale is 0
 DERIVED = {
@@ -264,11 +264,16 @@ def _common_ground(record):
     return _text(ground)
 
 
+def is_of_unit(unit, wanted):
+    """Whether it is that unit, or a part of it, as "accuracy of 999 of 1000 questions" is. Values that are compared share theirs."""
+    return unit == wanted or (isinstance(unit, str) and unit.startswith(wanted + " of "))
+
+
 def _derivation(record):
     """The name of what derives from the record's value, or could for a float one; else None."""
     if record["index"] == 0 and record["error"] is None and record["value"] is not None:
         for name, (unit, direction, *_) in DERIVED.items():
-            if (record["unit"], record["direction"]) == (unit, direction):
+            if is_of_unit(record["unit"], unit) and record["direction"] == direction:
                 return name
     return None
 

@@ -7,6 +7,7 @@ import unittest
 import made_run
 import support
 import quench
+from quench.analysis.figures.data import Figure, Panel, Trace
 
 MISSING = [name for name in ("numpy", "scipy", "matplotlib") if importlib.util.find_spec(name) is None]
 
@@ -126,6 +127,49 @@ class FiguresTest(support.FileTest):
         self.assertFalse(any(panel.shared for panel in run.figure_data("loss_plane", panels="quantizer").panels))
         with self.assertRaisesRegex(ValueError, "`share_y`: got the text \"no\", wanted true or false"):
             run.figure("error_vs_tokens", share_y="no")
+
+    def test_a_figure_has_the_size_that_it_is_asked_for(self):
+        run = self.load(made_run.demo())
+
+        def inches(**options):
+            return tuple(round(value, 6) for value in run.figure("error_vs_tokens", **options)[0].figure.get_size_inches())
+
+        usual = inches(panels="quantizer")
+        self.assertEqual(inches(panels="quantizer", width=3.3, height=2.5), (3.3, 2.5))
+        narrow = inches(panels="quantizer", width=usual[0] / 2)
+        self.assertEqual(narrow[0], round(usual[0] / 2, 6))
+        self.assertLess(narrow[1], usual[1])
+        with self.assertRaisesRegex(ValueError, "`width`: got the text \"wide\", wanted 1 to 50 inches"):
+            run.figure("error_vs_tokens", width="wide")
+
+    def test_panels_have_one_horizontal_range_that_begins_at_0_where_that_is_near(self):
+        run = self.load(made_run.demo())
+        for kind in ("error_vs_tokens", "loss_vs_tokens"):
+            axes, data = run.figure(kind, panels="quantizer"), run.figure_data(kind, panels="quantizer")
+            (low, high), = {each.get_xlim() for each in axes}
+            ends = [x for panel in data.panels for trace in panel.traces for x in trace.x]
+            self.assertTrue(low <= min(ends) and max(ends) < high)
+            self.assertEqual({tuple(panel.across) for panel in data.panels}, {(low, high)})
+        for x, low in ([1, 3, 6], 0), ([3, 6], 2.88), ([0, 5], -0.2):
+            with self.subTest(x=x):
+                figure = Figure("f", "", [Panel(traces=[Trace("line", x=x, y=x)]), Panel(traces=[Trace("line", x=x[1:], y=x[1:])])])
+                first, second = figure.share_x().panels
+                self.assertEqual(first.across, second.across)
+                self.assertAlmostEqual(first.across[0], low)
+
+    def test_the_float_model_is_a_band_behind_the_others_as_in_the_legend(self):
+        run = self.load(made_run.demo())
+        axes = run.figure("loss_vs_tokens")[0]
+        data = run.figure_data("loss_vs_tokens")
+        names = [trace.name for trace in data.panels[0].traces if trace.kind == "float"]
+        bands = [line for line in axes.lines if line.get_gid() in names]
+        others = [line for line in axes.lines if line.get_gid() not in names]
+        self.assertTrue(bands and others)
+        key, = [line for legend in axes.figure.axes for line in (legend.get_legend().get_lines() if legend.get_legend() else ())
+                if line.get_label() == "float model"]
+        for band in bands:
+            self.assertEqual((band.get_linewidth(), band.get_alpha()), (key.get_linewidth(), key.get_alpha()))
+            self.assertGreater(band.get_linewidth(), 2 * max(line.get_linewidth() for line in others))
 
     def test_the_learning_rate_is_that_of_every_step_where_the_run_trained(self):
         import numpy  # noqa: PLC0415

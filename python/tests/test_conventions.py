@@ -76,6 +76,25 @@ class ConventionsTest(support.FileTest):
                      if result["metric_config"]["metric_name"] == "quantization_error")
         self.assertEqual(error["score_details"]["uncertainty"]["num_samples"], 4)
 
+    def test_questions_that_could_not_be_scored_count_as_asked(self):
+        made = with_tasks()
+        for record in made.records:
+            if record["metric"] == "tasks":
+                record["unit"] = "accuracy of 3 of 4 questions"
+                record["details"]["tasks"]["sciq"]["left_out"] = 1
+        records = self.records(made)
+        self.assertEqual([record["value"] for record in records if record["metric"] == "relative_accuracy_drop"], [0.0])
+        conventions.write_lm_eval(self.out(), records, NOW)
+        for document in read_all(self.out()).values():
+            self.assertEqual(document["n-samples"]["sciq"], {"original": 3, "effective": 2})
+            self.assertEqual(document["n-samples"]["piqa"], {"original": 1, "effective": 1})
+        conventions.write_every_eval(self.out() + "2", records, NOW)
+        for document in read_all(self.out() + "2").values():
+            config = next(result["metric_config"] for result in document["evaluation_results"]
+                          if result["metric_config"]["metric_name"] == "tasks")
+            self.assertEqual((config["metric_unit"], config["min_score"], config["max_score"]),
+                             ("accuracy of 3 of 4 questions", 0.0, 1.0))
+
     def test_results_as_lm_eval_writes_them(self):
         conventions.write_lm_eval(self.out(), self.records(with_tasks()), NOW)
         documents = read_all(self.out())

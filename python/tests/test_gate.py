@@ -32,6 +32,10 @@ def record(items, quantizer=None, **more):
             "checkpoint": {"model": "m", "revision": None, "commit": None}, **more}
 
 
+def unscored(number, why="longer"):
+    return {"left_out": {"sciq": {"questions": [number], "why": {str(number): why}}}}
+
+
 def accuracy(items, **more):
     return record(items, metric="tasks", unit="accuracy", direction=1, **more)
 
@@ -117,6 +121,8 @@ class JudgeTest(unittest.TestCase):
                 (good, record([1, 2, 3], value="NaN"), "Q: got loss = NaN, wanted a finite number"),
                 (record([1]), record([1]), "loss block=8: got 1 blocks, wanted at least 2: one has no interval"),
                 (record([0, 0]), record([0, 0]), "F: got a loss of 0.0, wanted one above 0: there is no ratio to it"),
+                (accuracy([0, 1], details=unscored(3)), accuracy([0, 1], details=unscored(4)),
+                 "Q: got other questions that cannot be scored than F, wanted the same"),
                 (accuracy([0.5, 1]), accuracy([0.5, 1]),
                  "--metric: got the mean of several tasks, wanted one task, whose questions are 0 or 1 each"),
                 (record([1, 2], unit="1"), record([1, 2], unit="1"),
@@ -124,6 +130,13 @@ class JudgeTest(unittest.TestCase):
             with self.assertRaises(Error) as caught:
                 measure(first, second, ["F", "Q"])
             self.assertEqual(str(caught.exception), wanted)
+
+    def test_the_accuracy_of_a_part_of_the_questions_is_judged_too(self):
+        part = {"metric": "tasks", "unit": "accuracy of 3 of 4 questions", "direction": 1}
+        floating = record([1, 0, 1], details=unscored(3, "8 ids"), **part)
+        quantized = record([1, 0, 0], details=unscored(3, "9 ids"), **part)  # a smaller context gives another reason
+        measured = measure(floating, quantized, ["F", "Q"])
+        self.assertEqual((measured.value, measured.sample), (1 / 3, "3 questions, of which 1 were lost and 0 won"))
 
 
 class LooksTest(support.FileTest):

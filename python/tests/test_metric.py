@@ -6,6 +6,7 @@ from support import FileTest
 
 from fake_host import FLOAT32, Failure, function_number, mask
 import numpy
+import quench
 
 TABLE = "quench_metric_table"
 SUBJECT, MODEL_TABLE, SINK, TOKENIZER, SOURCE = 50, 51, 52, 53, 54
@@ -167,6 +168,19 @@ class MetricTest(FileTest):
             self.assertEqual(host.evaluate(self.DOCUMENTS), [
                 ("loss", 1.75, "nats/token", -1, 0.25), ("likely", [1, 1]), ("scored", 2.0), ("corpus", "some text"),
                 ("loss", [2.0, 1.5])])
+
+    def test_a_mean_of_items_has_their_standard_error_unless_another_is_given(self):
+        def stderr(value, items, **given):
+            return quench.Value(value, "nats/token", quench.LOWER_IS_BETTER, items=items, **given).stderr
+
+        self.assertEqual(stderr(2.0, [1.0, 3.0]), 1.0)  # variance 2, over 2 items
+        self.assertAlmostEqual(stderr(2.0, [1, 2, 3, 2]), math.sqrt(2 / 3 / 4))
+        self.assertEqual(stderr(2.0, [1.0, 3.0], stderr=0.5), 0.5)
+        self.assertIsNone(stderr(2.5, [1.0, 3.0]))  # no mean of them, such as a perplexity of losses
+        self.assertIsNone(stderr(2.0, [2.0]))
+        self.assertIsNone(stderr(2.0, [1.0, math.inf]))
+        self.assertIsNone(stderr(math.nan, [1.0, 3.0]))
+        self.assertIsNone(quench.Value(2.0, "1").stderr)
 
     def test_a_number_takes_unit_and_direction_of_the_decorator(self):
         host = Host(self.work("""

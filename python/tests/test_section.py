@@ -38,7 +38,7 @@ class SectionTest(unittest.TestCase):
                 ([[]], "figures/0: report: figures: got a list, wanted `kind: {options}`"),
                 ([{"bars": {}, "table": {}}], "figures/0: report: figures: got more than one key, wanted `kind: {options}`"),
                 ([{"bars": {"colour": "red"}}], "figures/0/bars/colour!: report: bars: unknown key `colour`; known are title, name, "
-                 "where, lines, panels, spread, y, at, share_y"),
+                 "where, lines, panels, spread, y, at, share_y, width, height"),
                 ([{"table": {"lines": "branch"}}], "figures/0/table/lines!: report: table: unknown key `lines`; known are title, "
                  "name, where"),
                 ([{"bars": {"lines": "brunch"}}], "figures/0/bars/lines: report: bars: `lines`: unknown dimension `brunch`; did you "
@@ -54,6 +54,9 @@ class SectionTest(unittest.TestCase):
                 ([{"bars": {"where": {"bits": {"a": 1}}}}], "figures/0/bars/where/bits: report: bars: `where`: `bits`: got a mapping, "
                  "wanted a value or a list of values"),
                 ([{"bars": []}], "figures/0/bars: report: bars: got a list, wanted a mapping"),
+                ([{"bars": {"width": 0.5}}], "figures/0/bars/width: report: bars: `width`: got the number 0.5, wanted 1 to 50 inches"),
+                ([{"bars": {"height": True}}], "figures/0/bars/height: report: bars: `height`: got the word true, wanted 1 to 50 "
+                 "inches"),
                 ([{"bars": {"title": ["x"]}}], "figures/0/bars/title: report: bars: `title`: got a list, wanted text")):
             with self.subTest(figures=figures):
                 self.assertEqual(told({"figures": figures}), [words])

@@ -9,12 +9,16 @@ namespace quench {
 
 namespace {
 
-// For plugins that did not come with the program. Values do not depend on it, so no key has it; it
-// helps to find a fault.
-void add_process(const Catalog& catalog, const PluginDescription& plugin, const char* name,
+// For plugins that did not come with the program: where it ran, and of one in Python by which
+// interpreter. Values do not depend on it, so no key has it; it helps to find a fault. `of`:
+// "metric_" where the object is about more.
+void add_process(const Catalog& catalog, const PluginDescription& plugin, const std::string& of,
                  nlohmann::json& to) {
   if (const Placed placed = catalog.placed(plugin); !placed.reason.empty()) {
-    to[name] = to_text(placed.placement);
+    to[of + "process"] = to_text(placed.placement);
+  }
+  if (!plugin.interpreter.empty()) {
+    to[of + "interpreter"] = plugin.interpreter.string();
   }
 }
 
@@ -22,7 +26,7 @@ nlohmann::json averaging_of(const Catalog& catalog, const Experiment& experiment
                             const WeightsCell& weights) {
   nlohmann::json out = describe_averaging(experiment, weights);
   if (weights.averaging) {
-    add_process(catalog, *experiment.averagings[*weights.averaging].plugin, "process", out);
+    add_process(catalog, *experiment.averagings[*weights.averaging].plugin, "", out);
   }
   return out;
 }
@@ -42,7 +46,7 @@ nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& expe
                         {"sha256", cell.plugin->sha256},
                         {"calibration", cell.calibration ? nlohmann::json(cell.calibration->name)
                                                          : nlohmann::json(nullptr)}};
-  add_process(catalog, *cell.plugin, "process", out);
+  add_process(catalog, *cell.plugin, "", out);
   if (cell.store_as != nullptr) {
     out["stored"] = cell.store_as->id;
   }
@@ -51,7 +55,7 @@ nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& expe
                         {"params", cell.transform->parameters},
                         {"version", cell.transform->plugin->version},
                         {"sha256", cell.transform->plugin->sha256}};
-    add_process(catalog, *cell.transform->plugin, "process", out["transform"]);
+    add_process(catalog, *cell.transform->plugin, "", out["transform"]);
   }
   return out;
 }
@@ -81,9 +85,9 @@ void describe(const CellDescription& description, Record& record) {
   record.environment["family"] = or_null(description.family);
   if (const PluginDescription* family =
           description.catalog.find(QUENCH_KIND_MODEL, description.family)) {
-    add_process(description.catalog, *family, "family_process", record.environment);
+    add_process(description.catalog, *family, "family_", record.environment);
   }
-  add_process(description.catalog, *experiment.metrics[cell.metric].plugin, "metric_process",
+  add_process(description.catalog, *experiment.metrics[cell.metric].plugin, "metric_",
               record.environment);
   record.environment.update(machine_of(experiment));
   record.environment["seed"] = experiment.seed;

@@ -241,29 +241,105 @@ TEST_CASE("run: `in_process` of a plugin in Python is a mistake with its place",
                                    "and runs in a process of its own"));
 }
 
-TEST_CASE("python plugins: the environment at work runs them, and QUENCH_PYTHON comes before it",
+namespace {
+
+// A workplace with a plugin in Python, and links to the system's interpreter by other paths.
+class Interpreters {
+ public:
+  Interpreters() {
+    here.folder().write("mine/quantizers/rounded_in_python.py", kSameRounding);
+    for (const char* folder : {"environment/bin", "path"}) {
+      fs::create_directories(here.folder() / folder);
+      fs::create_symlink("/usr/bin/python3", here.folder() / folder / "python3");
+    }
+  }
+
+  Outcome run(Workplace::Arguments words, const std::vector<std::string>& variables) const {
+    words.insert(words.end(), {"--plugin-path", at("mine")});
+    quench::Command command = here.command(words);
+    std::erase_if(*command.environment,
+                  [](const std::string& each) { return each.starts_with("PATH="); });
+    command.environment->push_back("PATH=/usr/bin:/bin");
+    for (const std::string& variable : variables) {
+      const std::string name = variable.substr(0, variable.find('=') + 1);
+      std::erase_if(*command.environment,
+                    [&](const std::string& each) { return each.starts_with(name); });
+      command.environment->push_back(variable);
+    }
+    quench::ChildProcess process = quench::ChildProcess::start(std::move(command));
+    return here.wait(process);
+  }
+  // Which one runs the plugin.
+  std::string chosen(const std::vector<std::string>& variables) const {
+    const std::string out = run({"plugins", "show", "rounded_in_python", "--json"}, variables).out;
+    const size_t from = out.find("\"interpreter\": \"");
+    return from == std::string::npos ? out
+                                     : out.substr(from + 16, out.find('"', from + 16) - from - 16);
+  }
+  std::string at(const std::string& name) const { return (here.folder() / name).string(); }
+
+  Workplace here{quench::test::Page::kNone};
+};
+
+}  // namespace
+
+TEST_CASE(
+    "python plugins: QUENCH_PYTHON, the environment at work, PATH and /usr/bin, in this order",
+    "[cli]") {
+  need_numpy();
+  const Interpreters all;
+  const std::string active = "VIRTUAL_ENV=" + all.at("environment");
+  const std::string path = "PATH=" + all.at("path") + ":/usr/bin:/bin";
+  CHECK(all.chosen({}) == "/usr/bin/python3");
+  CHECK(all.chosen({path}) == all.at("path/python3"));
+  CHECK(all.chosen({"PATH=.:path:/no/such"}) == "/usr/bin/python3");
+  CHECK(all.chosen({path, active}) == all.at("environment/bin/python3"));
+  CHECK(all.chosen({"CONDA_PREFIX=" + all.at("environment")}) == all.at("environment/bin/python3"));
+  CHECK(all.chosen({path, active, "QUENCH_PYTHON=/usr/bin/python3"}) == "/usr/bin/python3");
+}
+
+TEST_CASE("python plugins: a record names the interpreter, and a run says when it has changed",
           "[cli]") {
   need_numpy();
-  const Workplace here;
-  const fs::path plugins = here.folder() / "mine/quantizers";
-  const fs::path environment = here.folder() / "environment";
-  fs::create_directories(plugins);
-  fs::create_directories(environment / "bin");
-  fs::create_symlink("/usr/bin/python3", environment / "bin/python3");
-  here.folder().write("mine/quantizers/rounded_in_python.py", kSameRounding);
-  const auto interpreter = [&](const std::vector<std::string>& variables) {
-    quench::Command command = here.command({"plugins", "show", "rounded_in_python", "--plugin-path",
-                                            (here.folder() / "mine").string(), "--json"});
-    command.environment->insert(command.environment->end(), variables.begin(), variables.end());
-    quench::ChildProcess process = quench::ChildProcess::start(std::move(command));
-    const std::string out = here.wait(process).out;
-    const size_t at = out.find("\"interpreter\": \"");
-    return at == std::string::npos ? out : out.substr(at + 16, out.find('"', at + 16) - at - 16);
-  };
-  const std::string active = "VIRTUAL_ENV=" + environment.string();
-  CHECK(interpreter({}) == "/usr/bin/python3");
-  CHECK(interpreter({active}) == (environment / "bin/python3").string());
-  CHECK(interpreter({"CONDA_PREFIX=" + environment.string()}) ==
-        (environment / "bin/python3").string());
-  CHECK(interpreter({active, "QUENCH_PYTHON=/usr/bin/python3"}) == "/usr/bin/python3");
+  const Interpreters all;
+  all.here.folder().write("m.yaml", kManifest);
+  const fs::path folder = all.here.folder() / "runs/m";
+  const Outcome first = all.run({"run", "m.yaml", "-q"}, {"QUENCH_PYTHON=/usr/bin/python3"});
+  CAPTURE(first.err);
+  REQUIRE(first.code == 0);
+  CHECK_THAT(first.err, !Contains("another Python"));
+  std::set<json> interpreters;
+  for (const json& record : records_in(folder)) {
+    if (record.at("quantizer").is_object()) {
+      const json& quantizer = record.at("quantizer");
+      interpreters.insert({quantizer.at("id"), quantizer.value("interpreter", json())});
+    }
+  }
+  CHECK(interpreters ==
+        std::set<json>{{"rounded_in_python", "/usr/bin/python3"}, {"template_quantizer", nullptr}});
+
+  // The same interpreter by another path: the keys are the same.
+  const std::string other = "QUENCH_PYTHON=" + all.at("path/python3");
+  const Outcome again = all.run({"run", "m.yaml", "-q"}, {other});
+  CHECK(again.code == 0);
+  CHECK_THAT(again.err, Contains("warning: runs/m: another Python runs rounded_in_python: " +
+                                 all.at("path/python3") + " (3.") &&
+                            Contains("), before /usr/bin/python3 (3.") &&
+                            Contains("; earlier values count, since version and packages are the "
+                                     "same; QUENCH_PYTHON=/usr/bin/python3 goes back\n"));
+  CHECK_THAT(again.out, Contains("records, 0 of them new"));
+  CHECK_THAT(all.run({"run", "m.yaml", "-q"}, {other}).err, !Contains("another Python"));
+
+  // As an interpreter of another version would have left it.
+  json left = json::parse(quench::test::read_file(folder / "run.json"));
+  for (json& plugin : left.at("plugins")) {
+    if (plugin.at("id") == "rounded_in_python") {
+      plugin["interpreter"] = "/opt/old/python3";
+      plugin["code"]["interpreter"] = "3.9.1";
+    }
+  }
+  all.here.folder().write("runs/m/run.json", left.dump());
+  CHECK_THAT(all.run({"run", "m.yaml", "-q"}, {other}).err,
+             Contains("), before /opt/old/python3 (3.9.1); what it computed before is measured "
+                      "again; QUENCH_PYTHON=/opt/old/python3 goes back\n"));
 }

@@ -1,10 +1,12 @@
 // results, status, verify, forget, clean and diff over records that a test wrote.
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <fstream>
 #include <limits>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -193,6 +195,55 @@ TEST_CASE("results: tables have a parameter that details alone name", "[cli]") {
                                               Catch::Contains("\n128    main step200"));
   CHECK_THAT(place.out({"results", "s", "--table", "md"}),
              Catch::StartsWith("| block | checkpoint |") && Catch::Contains("\n| 64 | main"));
+}
+
+TEST_CASE("results: CSV and JSON tell the texts of one metric apart, of errors too", "[cli]") {
+  const Place place;
+  quench::RecordFile file(place.folder() / "s", "0");
+  const auto add = [&](int block, const std::string& corpus, const std::string& quantizer) {
+    const json content = {{"fingerprint", corpus + "0123456789"}};
+    Record record = sample_record(200, quantizer, quantizer.empty() ? 2 : 3,
+                                  fmt::format("{}{}{}", block, corpus, quantizer));
+    record.parts = {{"weights", "w"},
+                    {"metric",
+                     {{"id", "validation_loss"},
+                      {"params", {{"block", block}}},
+                      {"corpora", {{"corpus", content}}}}}};
+    record.details = {{"params", {{"block", block}, {"corpus", "v"}}},
+                      {"corpora", {{"corpus", {{"name", "v, \"w\""}}}}}};
+    file.append(record);
+  };
+  add(64, "ab", "");
+  add(64, "ab", "q4");
+  CHECK_THAT(place.out({"results", "s", "--csv"}), !Catch::Contains("text."));
+  CHECK_FALSE(json::parse(place.out({"results", "s", "--json"}))
+                  .at("data")
+                  .at("records")
+                  .at(0)
+                  .contains("text"));
+  add(128, "cd", "");
+  file.close();
+  const auto lines = lines_of(place.out({"results", "s", "--csv"}));
+  REQUIRE(lines.size() == 5);
+  CHECK_THAT(lines[0], Catch::Contains(",jitter,text.block,text.corpus,metric,"));
+  size_t of_errors = 0;
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const bool is_error = lines[i].find(",quantization_error,") != std::string::npos;
+    const bool is_128 = lines[i].find(",128,\"v, \"\"w\"\" cd012345\",") != std::string::npos;
+    const bool is_64 = lines[i].find(",64,\"v, \"\"w\"\" ab012345\",") != std::string::npos;
+    CHECK(is_128 != is_64);
+    of_errors += is_error && is_64 ? 1 : 0;
+  }
+  CHECK(of_errors == 1);
+  const json answer = json::parse(place.out({"results", "s", "--json"}));
+  std::map<std::string, int> texts;
+  for (const json& record : answer.at("data").at("records")) {
+    ++texts[record.at("metric").get<std::string>() + " " + record.at("text").dump()];
+  }
+  CHECK(texts == std::map<std::string, int>{
+                     {R"(quantization_error {"block":"64","corpus":"v, \"w\" ab012345"})", 1},
+                     {R"(validation_loss {"block":"128","corpus":"v, \"w\" cd012345"})", 1},
+                     {R"(validation_loss {"block":"64","corpus":"v, \"w\" ab012345"})", 2}});
 }
 
 TEST_CASE("results: CSV quotes what needs it", "[cli]") {

@@ -368,6 +368,8 @@ TEST_CASE("run: another corpus or block in the same folder is said and told apar
                             Catch::Contains(": 3 of them stay in its tables"));
   CHECK(std::count(block.err.begin(), block.err.end(), '\n') == 1);
   CHECK_THAT(here.run({"results", "runs/m"}).out, Catch::StartsWith("block  corpus "));
+  CHECK_THAT(here.run({"results", "runs/m", "--csv"}).out,
+             Catch::Contains(",text.block,text.corpus,metric,"));
   const Outcome errors = here.run({"results", "runs/m", "--where", "metric=quantization_error"});
   CHECK_THAT(errors.out, Catch::StartsWith("block  checkpoint "));
   CHECK_THAT(here.run({"results", "runs/m", "--table", "md"}).out,

@@ -112,6 +112,38 @@ TEST_CASE("gate: a quantizer on the float model, its budget's verdicts and more 
   CHECK_THAT(again.err, Contains("got another text, wanted the same one"));
 }
 
+TEST_CASE("gate: without a text both models are judged on the text that eval measures on",
+          "[regression]") {
+  const TemporaryDir home;
+  const std::string model = fixture("trajectories/gpt_neox-traj/step1200").string();
+  const auto run = [&](const Words& words) {
+    return run_quench(words, {{"QUENCH_HOME", home.path().string()}});
+  };
+  const std::string text =
+      "text: Moby Dick, which may be in the model's training data; --metric and --calibration name "
+      "others\n";
+  const Finished gptq = run({"gate", model, "gptq:bits=4", "--budget", "50%"});
+  INFO(gptq.err);
+  CHECK(gptq.code == 0);  // with the shipped calibration text
+  CHECK_THAT(gptq.out, Catch::StartsWith(text + "within: ΔQL "));
+  const std::string folder = fixture("interchange/gptqmodel-7.7.0-w4-v1").string();
+  const Finished compared = run({"compare", model, folder, "--json"});
+  CHECK(compared.code == 0);
+  CHECK(json::parse(compared.out).at("warnings").at(0) == text.substr(0, text.size() - 1));
+  const std::string metric =
+      "validation_loss:text=" + (source_dir() / "configs/moby_dick/validation.txt").string() +
+      ",block=128";
+  const json records =
+      data_of(run({"eval", folder, "--metric", metric, "--json"}).out).at("records");
+  CHECK(data_of(compared.out).at("second") == records.at(0).at("value"));
+  const Finished unbudgeted = run({"gate", model, folder, "--budget", "0%"});
+  CHECK(unbudgeted.code == 2);
+  CHECK(unbudgeted.out.empty());
+  const Finished both = run({"compare", model, folder, "--metric", "m", "--task", "sciq"});
+  CHECK(both.code == 2);
+  CHECK_THAT(both.err, Contains("got both of --metric and --task, wanted one"));
+}
+
 TEST_CASE("gate: what cannot be compared is refused in one line", "[regression]") {
   Gate gate;
   const std::string model = fixture("trajectories/gpt_neox-traj/step1200").string();

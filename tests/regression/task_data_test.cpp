@@ -240,7 +240,7 @@ TEST_CASE("task data: records that do not fit are named with their file", "[regr
   CHECK_THAT(shots.err, Catch::Contains("math_qa/train.jsonl.gz: gzip: truncated at byte 200"));
 }
 
-TEST_CASE("task data: a question that cannot be scored fails its task and group, and no other",
+TEST_CASE("task data: a task without a question that can be scored fails its group, and no other",
           "[regression][tasks]") {
   const Here here;
   const auto make = [&](const std::string& name, const std::string& group,
@@ -251,9 +251,8 @@ TEST_CASE("task data: a question that cannot be scored fails its task and group,
                             "]}\nsplits: [test]\nprompt: \"{{q}}\"\nchoices: \"{{c}}\"\n"
                             "answer: \"{{0}}\"\nscores: [acc]\n");
     const nlohmann::json record = {{"q", "Is it?"}, {"c", {"yes", choice}}};
-    here.folder().write(
-        "data/" + name + "/test.jsonl",
-        nlohmann::json{{"q", "Or?"}, {"c", {"no", "so"}}}.dump() + "\n" + record.dump() + "\n");
+    here.folder().write("data/" + name + "/test.jsonl",
+                        record.dump() + "\n" + record.dump() + "\n");
   };
   const std::string longer(40, 'n');
   make("sound", "", "no");
@@ -278,12 +277,80 @@ TEST_CASE("task data: a question that cannot be scored fails its task and group,
   CHECK(details.at("tasks").at("sound") == alone.at(0).at("details").at("tasks").at("sound"));
   CHECK(details.at("tasks").contains("first"));
   CHECK_FALSE(details.at("tasks").contains("long"));
-  const std::string fault = "question 1: 6 ids of context and 41 to score, but the model sees 32";
+  const std::string fault =
+      "question 0: 6 ids of context and 41 to score, but the model sees 32 (nor can the other 1 be "
+      "scored)";
   CHECK(details.at("failed") ==
         nlohmann::json{{"long", "task long, " + fault}, {"second", "task second, " + fault}});
   const Finished none = run_quench(spec("long+both"));
   CHECK(none.code == 1);
   CHECK_THAT(none.err, Catch::Contains("metric tasks: task long, " + fault));
+}
+
+TEST_CASE("task data: questions that cannot be scored are left out, counted and named",
+          "[regression][tasks]") {
+  const Here here;
+  const auto make = [&](const std::string& name, const std::string& group, bool odd) {
+    here.folder().write("mine/" + name + ".yaml",
+                        "task: " + name + (group.empty() ? "" : "\ngroup: " + group) +
+                            "\ndata: {paths: [" + name +
+                            "]}\nsplits: [test]\nprompt: \"{{q}}\"\nchoices: \"{{c}}\"\n"
+                            "answer: \"{{0}}\"\nscores: [acc]\n");
+    std::string lines;
+    const auto add = [&](const std::string& prompt, const std::string& choice) {
+      lines += nlohmann::json{{"q", prompt}, {"c", {choice, "so"}}}.dump() + "\n";
+    };
+    add("Is it?", "no");
+    if (odd) {
+      add("", "no");                        // no id before the choice
+      add("Is it?", std::string(40, 'n'));  // longer than the context
+    }
+    add("Or?", "yes");
+    here.folder().write("data/" + name + "/test.jsonl", lines);
+  };
+  make("sound", "", false);
+  make("odd", "", true);
+  make("first", "both", false);
+  make("second", "both", true);
+  const fs::path log = here.folder() / "log";
+  const auto spec = [&](const std::string& tasks) {
+    return here.arguments("tasks=" + tasks + ",max_length=32,log=" + log.string() + ",files=" +
+                          (here.folder() / "mine").string() + ",data=" + here.data().string());
+  };
+  const nlohmann::json sound = quench_json(spec("sound")).at("records");
+  const nlohmann::json odd = quench_json(spec("odd")).at("records");
+  // What is left of it are the questions of the other.
+  CHECK(odd.at(0).at("value") == sound.at(0).at("value"));
+  CHECK(odd.at(0).at("items") == sound.at(0).at("items"));
+  CHECK(odd.at(0).at("unit") == "accuracy of 2 of 4 questions");
+  CHECK(odd.at(1).at("unit") == "accuracy of 2 of 4 questions");
+  CHECK(odd.at(0).at("details").at("tasks").at("odd").at("left_out") == 2);
+  CHECK(odd.at(0).at("details").at("tasks").at("odd").at("n") == 2);
+  CHECK(sound.at(0).at("details").at("tasks").at("sound").at("left_out") == 0);
+  CHECK_FALSE(sound.at(0).at("details").contains("left_out"));
+  const nlohmann::json& said = odd.at(0).at("details").at("left_out").at("odd");
+  CHECK(said.at("questions") == nlohmann::json{1, 2});
+  CHECK_THAT(said.at("why").at("1").get<std::string>(), Catch::StartsWith("the prompt is empty"));
+  CHECK(said.at("why").at("2") == "6 ids of context and 41 to score, but the model sees 32");
+
+  fs::remove(log);
+  const Finished all = run_quench(spec("sound+odd+both"));
+  CHECK(all.code == 0);
+  CHECK_THAT(all.err, Catch::Contains("task odd: 2 of 4 questions cannot be scored and are left "
+                                      "out, first question 1: the prompt is empty"));
+  std::istringstream lines(read_file(log));
+  std::vector<std::string> asked;
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json one = nlohmann::json::parse(line);
+    asked.push_back(one.at("task").get<std::string>() + " " + one.at("doc_id").dump());
+  }
+  CHECK(asked == std::vector<std::string>{"sound 0", "sound 1", "odd 0", "odd 3", "first 0",
+                                          "first 1", "second 0", "second 3"});
+  const nlohmann::json three = quench_json(spec("sound+odd+both")).at("records");
+  CHECK(three.at(0).at("unit") == "accuracy of 8 of 12 questions");
+  CHECK(three.at(0).at("value") == sound.at(0).at("value"));
+  CHECK(three.at(3).at("metric") == "tasks/both/acc");
+  CHECK(three.at(3).at("unit") == "accuracy of 4 of 6 questions");
 }
 
 }  // namespace quench::test

@@ -6,8 +6,8 @@ import subprocess
 from pathlib import Path
 
 # Names, at any depth, of what may differ between two computations of one value: core/store/record_schema.cpp.
-NOT_COMPARED = {"attempt", "cached", "family_process", "fused_tokens", "log", "metric_process", "peak_memory_bytes", "process",
-                "seconds", "stored_bytes", "threads"}
+NOT_COMPARED = {"attempt", "cached", "family_interpreter", "family_process", "fused_tokens", "interpreter", "log",
+                "metric_interpreter", "metric_process", "peak_memory_bytes", "process", "seconds", "stored_bytes", "threads"}
 
 
 def compared(value):

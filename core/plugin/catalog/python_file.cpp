@@ -9,6 +9,7 @@
 #include "core/error.hpp"
 #include "core/parse_text.hpp"
 #include "core/plugin/catalog/first_line.hpp"
+#include "core/plugin/catalog/foreign_code.hpp"
 
 extern char** environ;
 
@@ -64,7 +65,23 @@ fs::path usual_interpreter(const PythonSetup& setup) {
     return require_program(*setup.interpreter, "QUENCH_PYTHON");
   }
   const fs::path usual = "/usr/bin/python3";
-  return is_program(usual) ? usual : require_on_path("python3", setup, "Python");
+  for (const fs::path folder : split(setup.path, ':')) {
+    const fs::path program = folder / "python3";
+    if (folder.is_absolute() && is_program(program) && (program == usual || is_cpython(program))) {
+      return program;
+    }
+  }
+  if (is_program(usual)) {
+    return usual;
+  }
+  const fs::path script = find_program("python3", setup.path);
+  if (script.empty()) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "Python: no python3 in {} or /usr/bin; install one, or name it: "
+         "QUENCH_PYTHON=/absolute/path/python3",
+         printable(setup.path, 1000));
+  }
+  return script;
 }
 
 fs::path interpreter_of(const fs::path& file, const PythonSetup& setup) {

@@ -22,9 +22,11 @@ bool is_python_file(const std::filesystem::path& file);
 // Empty if the executable is unknown.
 std::filesystem::path own_python(const std::filesystem::path& executable);
 
-// The interpreter of what names none: QUENCH_PYTHON; else /usr/bin/python3; else python3 of PATH.
-// Links are kept, because an environment of one's own is told by them. Throws
-// Error(FAILED_PRECONDITION) where there is no such program or no package for it.
+// The interpreter of what names none: QUENCH_PYTHON; else python3 of PATH; else /usr/bin/python3.
+// A script of that name (pyenv's) comes last: which interpreter it starts may change without a
+// trace, and content keys would not know. Links are kept, because an environment of one's own is
+// told by them. Throws Error(FAILED_PRECONDITION) where there is no such program or no package for
+// it.
 std::filesystem::path usual_interpreter(const PythonSetup& setup);
 
 // The interpreter of a file: that of its first line, "#!/absolute/path" or "#!/usr/bin/env NAME";

@@ -122,31 +122,36 @@ class Encoder {
   Encoder(Exam& exam, const ExamSettings& settings, const kit::Evaluation& evaluation)
       : exam_(exam), settings_(settings), evaluation_(evaluation) {}
 
-  ScoredText operator()(const Request& request, size_t question) {
+  ScoredText operator()(const Request& request) {
     const auto [context, continuation] = moved(request);
     if (context != last_context_ || start_.empty()) {
       const auto ids = evaluation_.encode(context, true);
       start_.assign(ids.begin(), ids.end());
       last_context_ = context;
     }
-    ScoredText text = start_.empty() ? behind_prefix(continuation, question)
-                                     : behind_context(context, continuation);
+    ScoredText text =
+        start_.empty() ? behind_prefix(continuation) : behind_context(context, continuation);
     const size_t scored = text.ids.size() - text.scored_from;
     if (scored == 0) {
-      refuse(question, "no id is left to score");
+      refuse("no id is left to score");
     }
     if (scored > settings_.max_length) {
-      refuse(question, std::to_string(text.scored_from) + " ids of context and " +
-                           std::to_string(scored) + " to score, but the model sees " +
-                           std::to_string(settings_.max_length));
+      refuse(std::to_string(text.scored_from) + " ids of context and " + std::to_string(scored) +
+             " to score, but the model sees " + std::to_string(settings_.max_length));
+    }
+    // The last id is only predicted, never read.
+    if (text.ids.size() > settings_.max_length + 1) {
+      const size_t cut = text.ids.size() - settings_.max_length - 1;
+      text.ids.erase(text.ids.begin(), text.ids.begin() + static_cast<ptrdiff_t>(cut));
+      text.scored_from -= cut;
+      ++exam_.truncated;
     }
     return text;
   }
 
  private:
-  [[noreturn]] void refuse(size_t question, const std::string& what) const {
-    kit::fail(QUENCH_INVALID_ARGUMENT, "task %s, question %zu: %s", exam_.task.name.c_str(),
-              question, what.c_str());
+  [[noreturn]] static void refuse(const std::string& what) {
+    throw kit::Error(QUENCH_INVALID_ARGUMENT, what);
   }
 
   ScoredText behind_context(const std::string& context, const std::string& continuation) {
@@ -160,11 +165,11 @@ class Encoder {
 
   // As lm-eval does: where the continuation begins with the prefix itself, that is what stands
   // before the rest.
-  ScoredText behind_prefix(const std::string& continuation, size_t question) const {
+  ScoredText behind_prefix(const std::string& continuation) const {
     if (!settings_.prefix) {
-      refuse(question,
-             "the prompt is empty and the tokenizer puts no id before it; wanted `prefix`, the "
-             "text of the token that stands there (lm-eval: the tokenizer's BOS, else its EOS)");
+      refuse(
+          "the prompt is empty and the tokenizer puts no id before it; wanted `prefix`, the "
+          "text of the token that stands there (lm-eval: the tokenizer's BOS, else its EOS)");
     }
     const auto ids = evaluation_.encode(continuation, false);
     const bool begins = !ids.empty() && ids.front() == *settings_.prefix;
@@ -206,6 +211,7 @@ void make_items(Exam& exam, const ExamSettings& settings) {
   for (size_t i = 0; i < count; ++i) {
     Question question = question_at(exam.task, exam.records, i);
     Item item;
+    item.number = i;
     item.requests = requests_of(question, exam.task.description + shots.before(exam.records[i]));
     item.choices = std::move(question.choices);
     item.answer = question.answer;
@@ -216,22 +222,45 @@ void make_items(Exam& exam, const ExamSettings& settings) {
 std::vector<ScoredText> encode(Exam& exam, const ExamSettings& settings,
                                const kit::Evaluation& evaluation) {
   std::vector<ScoredText> out;
+  std::vector<Item> kept;
   Encoder ids_of(exam, settings, evaluation);
-  for (size_t i = 0; i < exam.items.size(); ++i) {
+  for (Item& item : exam.items) {
     kit::check_cancelled();
-    for (const Request& request : exam.items[i].requests) {
-      ScoredText text = ids_of(request, i);
-      // The last id is only predicted, never read.
-      if (text.ids.size() > settings.max_length + 1) {
-        const size_t cut = text.ids.size() - settings.max_length - 1;
-        text.ids.erase(text.ids.begin(), text.ids.begin() + static_cast<ptrdiff_t>(cut));
-        text.scored_from -= cut;
-        ++exam.truncated;
+    const size_t texts = out.size();
+    const uint64_t truncated = exam.truncated;
+    const uint64_t encoded_alone = exam.encoded_alone;
+    try {
+      for (const Request& request : item.requests) {
+        out.push_back(ids_of(request));
       }
-      out.push_back(std::move(text));
+      kept.push_back(std::move(item));
+    } catch (const kit::Error& error) {
+      if (error.code() != QUENCH_INVALID_ARGUMENT) {
+        throw;
+      }
+      exam.left_out.push_back({item.number, without_torn_end(error.what())});
+      out.resize(texts);
+      exam.truncated = truncated;
+      exam.encoded_alone = encoded_alone;
     }
   }
+  exam.items = std::move(kept);
+  if (exam.items.empty() && !exam.left_out.empty()) {
+    const LeftOut& first = exam.left_out.front();
+    const size_t more = exam.left_out.size() - 1;
+    kit::fail(
+        QUENCH_INVALID_ARGUMENT, "task %s, question %zu: %s%s", exam.task.name.c_str(),
+        first.number, first.why.c_str(),
+        more == 0 ? "" : (" (nor can the other " + std::to_string(more) + " be scored)").c_str());
+  }
   return out;
+}
+
+std::string without_torn_end(std::string text) {
+  while (!text.empty() && static_cast<signed char>(text.back()) < 0) {
+    text.pop_back();
+  }
+  return text;
 }
 
 void mark(Exam& exam, const std::vector<double>& log_likelihoods) {

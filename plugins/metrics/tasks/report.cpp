@@ -44,6 +44,7 @@ struct Score {
 struct Summary {
   std::string name;
   uint64_t count = 0;
+  uint64_t left_out = 0;  // questions that could not be scored
   Score acc, acc_norm;
   bool has_norm = false;
   double chance = 0;  // expected accuracy of a guess
@@ -74,6 +75,7 @@ Score score_of(const Exam& exam, double Item::*value) {
 Summary summary_of(const Exam& exam) {
   Summary out{exam.task.name,
               exam.items.size(),
+              exam.left_out.size(),
               score_of(exam, &Item::acc),
               score_of(exam, &Item::acc_norm),
               exam.task.acc_norm,
@@ -106,6 +108,7 @@ Summary group_of(const std::string& name, const std::vector<const Summary*>& mem
   out.has_norm = true;
   for (const Summary* member : members) {
     out.count += member->count;
+    out.left_out += member->left_out;
     out.has_norm = out.has_norm && member->has_norm;
     out.chance += member->chance * static_cast<double>(member->count);
   }
@@ -117,6 +120,7 @@ Summary group_of(const std::string& name, const std::vector<const Summary*>& mem
 
 std::string json_of(const Summary& summary) {
   std::string out = "\"n\":" + std::to_string(summary.count) +
+                    ",\"left_out\":" + std::to_string(summary.left_out) +
                     ",\"acc\":" + json_number(summary.acc.mean) +
                     ",\"acc_stderr\":" + json_number(summary.acc.error) +
                     ",\"chance\":" + json_number(summary.chance) +
@@ -134,6 +138,34 @@ std::string json_of(const Exam& exam, const Summary& summary) {
          (exam.shot_split.name.empty() ? "null" : json_string(exam.shot_split.name)) +
          ",\"truncated\":" + std::to_string(exam.truncated) +
          ",\"encoded_alone\":" + std::to_string(exam.encoded_alone) + "}";
+}
+
+std::string of(size_t part, size_t whole, const char* what) {
+  return std::to_string(part) + " of " + std::to_string(whole) + " " + what;
+}
+
+// Another unit, so that a mean over a part is compared with none over all, or over another part.
+std::string unit_of(const std::string& tasks, uint64_t questions, uint64_t left_out) {
+  std::string part = tasks;
+  if (left_out > 0) {
+    part += (part.empty() ? "" : ", ") + of(questions, questions + left_out, "questions");
+  }
+  return "accuracy" + (part.empty() ? "" : " of " + part);
+}
+
+// Names all questions, and says of the first ones why.
+std::string json_of(const Exam& exam) {
+  constexpr size_t kMostReasons = 10;
+  std::string questions;
+  std::string why;
+  for (size_t i = 0; i < exam.left_out.size(); ++i) {
+    const LeftOut& each = exam.left_out[i];
+    questions += (i == 0 ? "" : ",") + std::to_string(each.number);
+    if (i < kMostReasons) {
+      why += (i == 0 ? "\"" : ",\"") + std::to_string(each.number) + "\":" + json_string(each.why);
+    }
+  }
+  return "{\"questions\":[" + questions + "],\"why\":{" + why + "}}";
 }
 
 }  // namespace
@@ -187,10 +219,14 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
                                     [](const Exam& exam) { return !exam.fault.empty(); });
     throw kit::Error(QUENCH_INVALID_ARGUMENT, first->fault);
   }
-  // Another unit, so that a mean over fewer tasks is compared with none over all.
-  const std::string unit = missing == 0 ? "accuracy"
-                                        : "accuracy of " + std::to_string(rows.size()) + " of " +
-                                              std::to_string(rows.size() + missing) + " tasks";
+  uint64_t questions = 0;
+  uint64_t left_out = 0;
+  for (const Summary& row : rows) {
+    questions += row.count;
+    left_out += row.left_out;
+  }
+  const std::string unit = unit_of(
+      missing == 0 ? "" : of(rows.size(), rows.size() + missing, "tasks"), questions, left_out);
   Score mean;
   double squares = 0;
   double above_chance = 0;
@@ -203,17 +239,18 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
   mean.error = std::sqrt(squares) / count;
   sink.value("tasks", mean.mean, unit.c_str(), QUENCH_HIGHER_IS_BETTER, mean.error);
   for (const Summary& row : rows) {
-    sink.value((row.name + "/acc").c_str(), row.acc.mean, "accuracy", QUENCH_HIGHER_IS_BETTER,
+    const std::string of_row = unit_of("", row.count, row.left_out);
+    sink.value((row.name + "/acc").c_str(), row.acc.mean, of_row.c_str(), QUENCH_HIGHER_IS_BETTER,
                row.acc.error);
     if (row.has_norm) {
-      sink.value((row.name + "/acc_norm").c_str(), row.acc_norm.mean, "accuracy",
+      sink.value((row.name + "/acc_norm").c_str(), row.acc_norm.mean, of_row.c_str(),
                  QUENCH_HIGHER_IS_BETTER, row.acc_norm.error);
     }
   }
   std::string details;
   uint64_t requests = 0;
   uint64_t truncated = 0;
-  uint64_t questions = 0;
+  std::string unscored;
   for (size_t e = 0; e < exams.size(); ++e) {
     if (!exams[e].fault.empty()) {
       continue;
@@ -221,7 +258,10 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
     details += (details.empty() ? "" : ",") + json_string(tasks[e].name) + ":" +
                json_of(exams[e], tasks[e]);
     truncated += exams[e].truncated;
-    questions += counts(exams[e]) ? exams[e].items.size() : 0;
+    if (!exams[e].left_out.empty()) {
+      unscored +=
+          (unscored.empty() ? "" : ",") + json_string(tasks[e].name) + ":" + json_of(exams[e]);
+    }
     for (const Item& item : exams[e].items) {
       requests += item.requests.size();
     }
@@ -234,6 +274,9 @@ void report(const std::vector<Exam>& exams, const std::string& rule, uint64_t sh
   sink.json("groups", "{" + details + "}");
   if (!failed.empty()) {
     sink.json("failed", "{" + failed + "}");
+  }
+  if (!unscored.empty()) {
+    sink.json("left_out", "{" + unscored + "}");
   }
   sink.detail("above_chance", above_chance);
   sink.detail("questions", static_cast<double>(questions));
@@ -263,9 +306,8 @@ void write_log(const std::vector<Exam>& exams, const std::string& file) {
   const std::string path = number == 1 ? file : file + "." + std::to_string(number);
   std::ofstream out(path, std::ios::binary | std::ios::trunc);
   for (const Exam& exam : exams) {
-    for (size_t i = 0; i < exam.items.size(); ++i) {
-      const Item& item = exam.items[i];
-      out << "{\"task\":" << json_string(exam.task.name) << ",\"doc_id\":" << i
+    for (const Item& item : exam.items) {
+      out << "{\"task\":" << json_string(exam.task.name) << ",\"doc_id\":" << item.number
           << ",\"target\":" << item.answer << ",\"requests\":[";
       for (size_t r = 0; r < item.requests.size(); ++r) {
         out << (r > 0 ? "," : "") << "{\"context\":" << json_string(item.requests[r].context)

@@ -11,7 +11,7 @@
 // | split      | string | ""       | split of the questions, in place of the task's         |
 // | shots_from | string | ""       | split of the shots, for tasks that draw them           |
 // | rule       | choice | acc      | acc or acc_norm: the main value is its mean over tasks |
-// | prefix     | string | ""       | text of the token before an empty prompt; "": refused  |
+// | prefix     | string | ""       | text of the token before an empty prompt; "": left out |
 // | seed       | int    | 1234     | seed of the draw of shots (fewshot_random_seed)        |
 // | log        | path   | ""       | file to write, one line of JSON per question           |
 //
@@ -24,11 +24,13 @@
 //
 // The value is the mean of `rule` over tasks; a group (mmlu) counts once. Further values are the
 // accuracies of each task. Details: `tasks` {n, acc, acc_stderr, acc_norm, chance, above_chance,
-// split, shot_split, truncated, encoded_alone, version}, `groups`, requests, truncated. The items
-// `accuracy` are those of single questions, scaled so that their mean is the value.
+// left_out, split, shot_split, truncated, encoded_alone, version}, `groups`, requests, truncated.
+// The items `accuracy` are those of single questions, scaled so that their mean is the value.
 //
-// A question that cannot be scored fails its task, and the task its group, not the others: the
-// value is then their mean, its unit says of how many it is, and `failed` in the details says why.
+// A question that cannot be scored is left out: the unit says of how many questions the value is,
+// and `left_out` in the details which they are not, and why. A task of which none is left, or whose
+// records do not fit it, fails, and with it its group, not the others: the value is then their
+// mean, its unit says of how many it is, and `failed` in the details says why.
 //
 // Reference: Gao et al., A framework for few-shot language model evaluation (lm-eval 0.4).
 #include <algorithm>
@@ -90,7 +92,7 @@ class Tasks final : public kit::RecordMetric {
           .choices("acc|acc_norm");
       f.add("prefix", &Params::prefix,
             "text of the token before a prompt that is empty, for tokenizers that put none there; "
-            "lm-eval takes their BOS, else their EOS; empty: such a question is refused");
+            "lm-eval takes their BOS, else their EOS; empty: such a question is left out");
       f.add("seed", &Params::seed, "seed of the draw of shots (fewshot_random_seed)")
           .range(0, kSeeds);
       f.add("log", &Params::log, "file to write, one line of JSON per question; empty: none");
@@ -177,6 +179,7 @@ class Tasks final : public kit::RecordMetric {
   // Leaves the exam with a fault where its questions cannot be asked; the others go on.
   std::vector<ScoredText> texts_of(Exam& exam, const kit::Evaluation& evaluation) const {
     exam.items.clear();
+    exam.left_out.clear();
     exam.truncated = 0;
     exam.encoded_alone = 0;
     exam.fault.clear();
@@ -186,16 +189,22 @@ class Tasks final : public kit::RecordMetric {
         kit::fail(QUENCH_INVALID_ARGUMENT, "task %s: split %s has no records",
                   exam.task.name.c_str(), exam.split.name.c_str());
       }
-      return encode(exam, settings_, evaluation);
+      std::vector<ScoredText> out = encode(exam, settings_, evaluation);
+      if (!exam.left_out.empty()) {
+        const LeftOut& first = exam.left_out.front();
+        kit::log(QUENCH_LOG_WARNING,
+                 "task " + exam.task.name + ": " + std::to_string(exam.left_out.size()) + " of " +
+                     std::to_string(exam.left_out.size() + exam.items.size()) +
+                     " questions cannot be scored and are left out, first question " +
+                     std::to_string(first.number) + ": " + first.why);
+      }
+      return out;
     } catch (const kit::Error& error) {
       if (error.code() != QUENCH_INVALID_ARGUMENT) {
         throw;
       }
       exam.items.clear();
-      exam.fault = error.what();
-      while (!exam.fault.empty() && static_cast<signed char>(exam.fault.back()) < 0) {
-        exam.fault.pop_back();  // a long message may end within a character
-      }
+      exam.fault = without_torn_end(error.what());
       kit::log(QUENCH_LOG_WARNING, exam.fault);
     }
     return {};

@@ -2,7 +2,7 @@
 
 import math
 
-from ..run_records import _common_ground
+from ..run_records import _common_ground, is_of_unit
 from ..metric_text import metric_text
 from ..values import canonical, is_number, member, members
 from .dimensions import dimension, sweep_point, swept_seeds
@@ -15,7 +15,7 @@ def is_loss(record):
 
 
 def is_accuracy(record):
-    return record["index"] == 0 and record["unit"] == "accuracy" and record["direction"] == 1
+    return record["index"] == 0 and is_of_unit(record["unit"], "accuracy") and record["direction"] == 1
 
 
 class Observation:

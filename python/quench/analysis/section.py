@@ -8,7 +8,8 @@ from .dimensions import NAMES, is_dimension
 
 _PLAIN = ("title", "name", "where")
 _CURVES = (*_PLAIN, "lines", "panels", "spread", "x", "y", "right")
-OPTIONS = {  # kind of figure: its options
+SIZE = ("width", "height")  # of the figure in files, in inches
+_OPTIONS = {  # kind of figure: its options
     "error_vs_tokens": (*_CURVES, "share_y"),
     "loss_vs_tokens": tuple(name for name in (*_CURVES, "share_y") if name != "y"),
     "loss_plane": (*_PLAIN, "lines", "panels", "x", "y", "range"),
@@ -21,6 +22,7 @@ OPTIONS = {  # kind of figure: its options
     "depth": (*_PLAIN, "x", "y"),
     "table": _PLAIN,
 }
+OPTIONS = {kind: options if kind == "table" else options + SIZE for kind, options in _OPTIONS.items()}
 KEYS = ("title", "page", "figures", "contrasts")
 PAGES = ("interactive", "static")
 CONTRAST_KEYS = ("a", "b", "match", "at", "of", "statistic", "over", "within")
@@ -32,6 +34,7 @@ _CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"),
 _OTHER_CHOICES = {("loss_plane", "x"): ("float",), ("loss_plane", "y"): ("quantized",), ("bars", "y"): ("delta", "error"),
                   ("training_loss", "x"): ("tokens", "step"), ("depth", "y"): ("auto", "first", "delta", "residual", "error")}
 _LONGEST_NAME = 100
+MOST_INCHES = 50
 
 
 @dataclass
@@ -185,6 +188,11 @@ def option_faults(kind, options, path=()):
         out.text("right")
     if "share_y" in OPTIONS[kind] and not isinstance(out.given.get("share_y", True), bool):
         out.add("`share_y`: got %s, wanted true or false" % described(out.given["share_y"]), "share_y")
+    for name in SIZE:
+        value = out.given.get(name)
+        if name in OPTIONS[kind] and value is not None and (
+                isinstance(value, bool) or not isinstance(value, (int, float)) or not 1 <= value <= MOST_INCHES):
+            out.add("`%s`: got %s, wanted 1 to %d inches" % (name, described(value), MOST_INCHES), name)
     return out.faults
 
 

@@ -24,7 +24,7 @@ from ..analysis.intervals import CONFIDENCE, common_sample, t_quantile
 from ..analysis.observations import is_accuracy, is_loss
 from ..metric_text import metric_text
 from ..status import FAILED_PRECONDITION, INVALID_ARGUMENT, NUMERICAL, Error
-from ..values import is_number
+from ..values import is_number, member
 
 WITHIN, BEYOND, UNDECIDED = "within", "beyond", "undecided"
 FEWEST = 40  # blocks or questions: intervals over fewer are too narrow (bench/README.md)
@@ -114,6 +114,11 @@ def _limit(lost, won, n, z):
     return (low + high) / 2
 
 
+def _left_out(record):
+    """{task: numbers of the questions that could not be scored}."""
+    return {task: member(said, "questions") for task, said in (member(record["details"], "left_out") or {}).items()}
+
+
 def measure(floating, quantized, names):
     """The paired difference of two records. Raises Error where they cannot be paired."""
     for record, name in ((floating, names[0]), (quantized, names[1])):
@@ -125,6 +130,9 @@ def measure(floating, quantized, names):
     if not loss and not accuracy:
         raise Error(INVALID_ARGUMENT, "--metric: got %s, measured in %s, wanted a loss in nats/token or the accuracy of a task"
                     % (floating["metric"], floating["unit"]))
+    if _left_out(floating) != _left_out(quantized):
+        raise Error(FAILED_PRECONDITION, "%s: got other questions that cannot be scored than %s, wanted the same"
+                    % (names[1], names[0]))
     if metric_text(floating) != metric_text(quantized) or floating["unit"] != quantized["unit"]:
         raise Error(FAILED_PRECONDITION, "%s: got another text or other settings of %s than %s, wanted the same"
                     % (names[1], floating["metric"], names[0]))

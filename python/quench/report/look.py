@@ -66,5 +66,5 @@ def swatch(kind, index, marker):
         inside = '<g fill="%s"%s>%s</g>' % (soft, ' transform="translate(-3 -1.4) scale(1.2)"' if is_last else "",
                                             _SHAPES["circle" if is_last else _MARKS.get(marker, "star")])
     else:
-        inside = _stroke(soft, "solid", 3.2) if kind == "float" else _stroke(soft, "dot")
+        inside = '<g opacity="0.6">%s</g>' % _stroke(soft, "solid", 5.5) if kind == "float" else _stroke(soft, "dot")
     return '<svg width="30" height="14" viewBox="0 0 30 14" aria-hidden="true">%s</svg>' % inside

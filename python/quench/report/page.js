@@ -46,7 +46,7 @@
   const draw = {
     line: (trace) => ({ ...base(trace), mode: "lines+markers", marker: marker(trace),
       line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
-    float: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 3.2 }, opacity: 0.65 }),
+    float: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 5.5 }, opacity: 0.4 }),
     curve: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
     points: (trace) => ({ ...base(trace), mode: "markers", marker: marker(trace) }),
     interval: (trace) => ({
@@ -140,6 +140,9 @@
     if (panel.rows.length) {
       Object.assign(out.yaxis, { tickvals: panel.rows.map((_, i) => i), ticktext: panel.rows.map(plain), rangemode: "normal",
         autorange: "reversed" });
+    }
+    if (panel.across.length) {
+      out.xaxis.range = panel.across;
     }
     if (panel.shared.length) {
       out.yaxis.range = panel.shared;

@@ -12,7 +12,7 @@ def page_data(report):
 def _panel(panel, cells):
     return {"x": panel.x_title, "y": panel.y_title, "right": panel.right_title, "strip": panel.strip_title,
             "zero": panel.has_zero, "categories": panel.categories, "rows": panel.rows, "square": panel.is_square, "log": panel.is_log,
-            "range": [panel.low, panel.high], "shared": panel.shared, "traces": [_trace(trace, cells) for trace in panel.traces]}
+            "range": [panel.low, panel.high], "shared": panel.shared, "across": panel.across, "traces": [_trace(trace, cells) for trace in panel.traces]}
 
 
 def _trace(trace, cells):

@@ -49,6 +49,31 @@ TEST_CASE("python files: the first line chooses the interpreter, then the enviro
   CHECK(interpreter_of(folder.add("env.py", "#!/usr/bin/env python3\n"), setup) == other);
 }
 
+TEST_CASE("python files: python3 of PATH comes before that of the system, a script after it",
+          "[core][plugin]") {
+  PythonFolder folder;
+  PythonSetup setup = python_of_tests();
+  const fs::path plain = folder.add("plain.py", "import quench\n");
+  const fs::path own = link_to_interpreter(folder, "own/python3");
+  const fs::path script = folder.path().parent_path() / "shims/python3";
+  folder.add("../shims/python3", "#!/bin/sh\nexec /usr/bin/python3 \"$@\"\n");
+  fs::permissions(script, fs::perms::owner_all);
+  const std::string both = script.parent_path().string() + ":" + own.parent_path().string();
+  setup.path = own.parent_path().string() + ":/usr/bin";
+  CHECK(interpreter_of(plain, setup) == own);
+  setup.path = "/usr/bin:" + own.parent_path().string();
+  CHECK(interpreter_of(plain, setup) == "/usr/bin/python3");
+  setup.path = both;
+  CHECK(interpreter_of(plain, setup) == own);
+  setup.path = script.parent_path().string();
+  CHECK(interpreter_of(plain, setup) == "/usr/bin/python3");
+  setup.path = "own:.:/no/such";  // nothing of the working folder
+  CHECK(interpreter_of(plain, setup) == "/usr/bin/python3");
+  setup.path = both;
+  setup.interpreter = script.string();  // the user's word
+  CHECK(interpreter_of(plain, setup) == script);
+}
+
 TEST_CASE("python files: an interpreter that is not there is named", "[core][plugin]") {
   PythonFolder folder;
   PythonSetup setup = python_of_tests();

@@ -146,6 +146,25 @@ TEST_CASE("derived: the relative accuracy drop is what is lost of what the float
         "errors");
 }
 
+TEST_CASE(
+    "derived: accuracies of a part of the questions give a drop where both are of the same part",
+    "[store]") {
+  const auto part = [](const std::string& quantizer, double value, const std::string& unit) {
+    Record out = accuracy(quantizer, value, {1, 1, 1, 0});
+    out.unit = unit;
+    return out;
+  };
+  const std::string most = "accuracy of 4 of 5 questions";
+  const Record drop = only_derived({part("", 0.75, most), part("q4", 0.5, most)});
+  CHECK(drop.metric == "relative_accuracy_drop");
+  CHECK(drop.value.get<double>() == Approx(1.0));  // 0.25 of 0.25
+  for (const std::string other : {"accuracy", "accuracy of 4 of 6 questions", "accuracy_of 1"}) {
+    CHECK(with_derived({part("", 0.75, most), part("q4", 0.5, other)}).size() == 2);
+  }
+  CHECK(with_derived({part("", 0.75, "accuracy_of 1"), part("q4", 0.5, "accuracy_of 1")}).size() ==
+        2);
+}
+
 TEST_CASE("derived: a metric says by unit and direction whether anything derives from it",
           "[store]") {
   const auto with = [](const std::function<void(Record&)>& change) {

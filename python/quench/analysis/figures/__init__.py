@@ -33,10 +33,13 @@ def figure_data(run, options, palette):
         out = _MAKERS[options.kind](options, kept, palette, **rates).drop_empty()
         if options.share_y:
             out.share_y()
+        if options.kind in ("error_vs_tokens", "loss_vs_tokens"):
+            out.share_x()
         if run.failed:
             out.caption += " %d failed %s not drawn." % (
                 len(run.failed), "cell of the run is" if len(run.failed) == 1 else "cells of the run are")
     out.name = options.name or options.kind
+    out.width, out.height = options.width, options.height
     return out
 
 

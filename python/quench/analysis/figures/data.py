@@ -57,6 +57,7 @@ class Panel:
     low: float = 0.0
     high: float = 0.0
     shared: list = field(default_factory=list)  # [low, high] of the vertical axis in all panels, or nothing
+    across: list = field(default_factory=list)  # [low, high] of the horizontal axis in all panels, or nothing
     traces: list = field(default_factory=list)
 
     @property
@@ -74,6 +75,8 @@ class Figure:
     # (kind, index, text, marker) of a colour (with the marker "bar" of bars), a dash, `float`, `right`, a mark, or a note
     legend: list = field(default_factory=list)
     name: str = ""  # of its files
+    width: float = None  # in files, in inches; None: by its panels
+    height: float = None
 
     def csv(self):
         """One row for each point, as `quench report --format csv` writes it."""
@@ -107,6 +110,17 @@ class Figure:
             room = 0.05 * (high - low)
             for panel in self.panels:
                 panel.shared = [low - room if low < 0 or not panel.has_zero else low, high + room]
+        return self
+
+    def share_x(self):
+        """Gives all panels the horizontal range that holds what each of them shows, from 0 unless that would leave more than a
+        third of it empty."""
+        ends = [value for panel in self.panels for trace in panel.traces if trace.kind != "guide" for value in trace.x]
+        low, high = (min(ends), max(ends)) if ends else (0, 0)
+        if high > low:
+            room = 0.04 * (high - low)
+            for panel in self.panels:
+                panel.across = [0.0 if 0 < low <= high / 3 else low - room, high + room]
         return self
 
     def drop_empty(self):

@@ -10,6 +10,7 @@ from .style import DASHES, GRAY, HATCHES, MARKERS, MARKS, OPEN_FROM, color_of
 _WIDTH, _HEIGHT, _STRIP = 4.4, 3.2, 0.9  # inches of a panel and of a strip
 _LETTERS, _KEY = 14, 7  # of a legend's text: an inch, and as many as its key is wide
 _SMALL = 4.5  # of a marker, in points
+_BAND = 3.6  # of the float model's line, in points: a line of a quantized model on it leaves both to be seen
 _LEVELS = 12  # of contours
 _MOST_NAMED = 24  # rows of cells, or categories, that have a name beside them
 
@@ -45,11 +46,15 @@ def _new_axes(figure, columns, pen, new_figure):
     height = max(map(_height, figure.panels))
     if any(panel.is_square for panel in figure.panels):
         height = _WIDTH
+    width = figure.width or _WIDTH * columns
+    height *= width / (_WIDTH * columns)
     entries = pen.legend(figure)
     longest = max((len(entry.get_label()) for entry in entries), default=0)
-    per_row = max(1, min(2 * columns, int(_WIDTH * columns * _LETTERS / (longest + _KEY))))
+    per_row = max(1, min(2 * columns, int(width * _LETTERS / (longest + _KEY))))
     below = 0.22 * math.ceil(len(entries) / per_row) + 0.05
-    whole = new_figure(figsize=(_WIDTH * columns, height * rows + below), layout="constrained")
+    if figure.height:
+        height = max(figure.height - below, 0.1 * figure.height) / rows
+    whole = new_figure(figsize=(width, figure.height or height * rows + below), layout="constrained")
     grid = whole.add_gridspec(rows + 1, columns, height_ratios=[height] * rows + [below])
     axes = [whole.add_subplot(grid[i // columns, i % columns]) for i in range(len(figure.panels))]
     if entries:
@@ -120,6 +125,8 @@ class Pen:
             axes.xaxis.set_major_formatter(_counted)
         if panel.is_square:
             axes.set(xlim=(panel.low, panel.high), ylim=(panel.low, panel.high), aspect="equal")
+        if panel.across:
+            axes.set_xlim(panel.across)
         if panel.shared:
             axes.set_ylim(panel.shared)
         elif panel.has_zero and min((value for trace in panel.traces for value in (*trace.y, *trace.low)), default=-1) >= 0:
@@ -160,7 +167,7 @@ class Pen:
         return {"marker": MARKS.get(mark, "*"), "markersize": 11, "markeredgecolor": self.paper}
 
     def draw_float(self, trace, axes):
-        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=2.2, alpha=0.45, gid=trace.name)
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=_BAND, alpha=0.35, gid=trace.name)
 
     def draw_curve(self, trace, axes):
         axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.1, linestyle=DASHES[trace.dash % len(DASHES)],
@@ -243,8 +250,9 @@ class Pen:
             elif kind == "mark":
                 out.append(Line2D([], [], **{"color": self.ink, "linestyle": "", "label": text, "marker": "o"} | self.mark(marker)))
             else:
-                out.append(Line2D([], [], color=GRAY, alpha=0.5 if kind == "float" else 1, label=text,
-                                  linestyle="-" if kind == "float" else ":", linewidth=2.2 if kind == "float" else 1.2))
+                is_float = kind == "float"  # in the ink, as what other entries say of lines of any colour
+                out.append(Line2D([], [], color=self.ink if is_float else GRAY, alpha=0.35 if is_float else 1, label=text,
+                                  linestyle="-" if is_float else ":", linewidth=_BAND if is_float else 1.2))
         return out
 
 

@@ -23,6 +23,8 @@ class Options:
     at: str = "last"
     range: str = "late"
     share_y: bool = False  # panels have one vertical range
+    width: float = None  # of the figure in files, in inches; None: by its panels
+    height: float = None
 
     @classmethod
     def read(cls, kind, given):

@@ -123,11 +123,58 @@ TEST_CASE("exam: where a token spans prompt and choice the choice is encoded alo
   CHECK(kept.alone == 0);
 }
 
-TEST_CASE("exam: a question that cannot be scored is named with what is wrong",
+TEST_CASE("exam: a task of which no question can be scored names one, and what is wrong",
           "[metrics][tasks]") {
   CHECK(encoded("t:", "").fault == "task my, question 0: no id is left to score");
   CHECK(encoded("a", "123456789").fault ==
         "task my, question 0: 1 ids of context and 9 to score, but the model sees 8");
+}
+
+TEST_CASE("exam: a question that cannot be scored is left out, and the others are asked",
+          "[metrics][tasks]") {
+  const Tokenizer tokenizer(false);
+  ExamSettings settings;
+  settings.max_length = 8;
+  Exam exam;
+  exam.task.name = "my";
+  const std::vector<std::vector<Request>> questions = {
+      {{"a", " b"}, {"a", " c"}},
+      {{"t:", " y"}, {"123456789", " c"}, {"t:", ""}},  // counts, before its last choice fails
+      {{"", " b"}},
+      {{"a", " 12345678"}},
+      {{"t:", " y"}},
+      {{"123456789", " d"}}};
+  for (const std::vector<Request>& requests : questions) {
+    exam.items.push_back({exam.items.size(), requests, {}, 0, 0, 0});
+  }
+  const std::vector<ScoredText> texts = encode(exam, settings, tokenizer.evaluation());
+  REQUIRE(exam.items.size() == 3);
+  CHECK(exam.items[0].number == 0);
+  CHECK(exam.items[1].number == 4);
+  CHECK(exam.items[2].number == 5);
+  REQUIRE(texts.size() == 4);
+  CHECK(texts[0].ids == std::vector<int32_t>{'a', ' ', 'b'});
+  CHECK(texts[1].ids == std::vector<int32_t>{'a', ' ', 'c'});
+  CHECK(texts[2].ids == std::vector<int32_t>{'t', ':', ' ', 'y'});
+  CHECK(texts[3].ids == std::vector<int32_t>{'3', '4', '5', '6', '7', '8', '9', ' ', 'd'});
+  CHECK(exam.encoded_alone == 1);  // of the questions that are asked
+  CHECK(exam.truncated == 1);
+  REQUIRE(exam.left_out.size() == 3);
+  CHECK(exam.left_out[0].number == 1);
+  CHECK(exam.left_out[0].why == "no id is left to score");
+  CHECK(exam.left_out[1].number == 2);
+  CHECK_THAT(exam.left_out[1].why, Catch::StartsWith("the prompt is empty"));
+  CHECK(exam.left_out[2].why == "1 ids of context and 9 to score, but the model sees 8");
+
+  mark(exam, {-1, -2, -3, -4});
+  CHECK(exam.items[1].requests[0].log_likelihood == -3);
+  CHECK(exam.items[2].requests[0].log_likelihood == -4);
+}
+
+TEST_CASE("exam: a message that its end has cut within a character stays text",
+          "[metrics][tasks]") {
+  CHECK(without_torn_end("a\xc3") == "a");
+  CHECK(without_torn_end("ab") == "ab");
 }
 
 }  // namespace quench::tasks
