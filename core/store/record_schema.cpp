@@ -36,8 +36,8 @@ constexpr RecordField kFields[] = {
 };
 
 constexpr std::string_view kNotCompared[] = {
-    "attempt",           "cached",  "family_process", "fused_tokens", "log",    "metric_process",
-    "peak_memory_bytes", "process", "seconds",        "stored_bytes", "threads"};
+    "attempt",           "cached",  "family_process", "fused_tokens", "log",     "metric_process",
+    "peak_memory_bytes", "process", "seconds",        "stored_bytes", "threads", "warnings"};
 
 // What records say of what was measured.
 json said_by(const std::vector<Record>& records) {
