@@ -11,6 +11,7 @@
 #include "cli/eval_defaults.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/strict_option.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
@@ -117,6 +118,7 @@ void add_eval(Verb& verb, Context& context) {
               "id[:key=value,...]; repeatable (default: the loss on a text that comes with quench)")
       .placeholder("SPEC");
   verb.json("Print records as JSON");
+  add_strict_option(verb);
   add_plugin_options(verb, context);
   add_thread_option(verb, context);
   add_log_options(verb, context);

@@ -10,6 +10,7 @@
 #include "cli/plan_views.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/storage.hpp"
+#include "cli/strict_option.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/base/json/or_null.hpp"
@@ -414,6 +415,7 @@ void add_plan(Verb& verb, Context& context) {
   const Option jobs = verb.flag("--jobs", options->jobs,
                                 "List the points of the sweep, or jobs, with their numbers");
   verb.exclusive({share, shares, jobs});
+  add_strict_option(verb);
   add_thread_option(verb, context);
   verb.does([&context, options] { return plan(*options, context); });
 }

@@ -7,6 +7,7 @@
 #include "cli/python_verb.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/strict_option.hpp"
 #include "core/base/io/atomic_file.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/inputs/corpora/tokenizer.hpp"
@@ -283,6 +284,7 @@ void add_quantize(Verb& verb, Context& context) {
               "id[:key=value,...], measured before and after; repeatable")
       .placeholder("SPEC");
   verb.json("Print the result as JSON");
+  add_strict_option(verb);
   add_plugin_options(verb, context);
   add_thread_option(verb, context);
   add_log_options(verb, context);

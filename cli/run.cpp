@@ -17,6 +17,7 @@
 #include "cli/report_in_python.hpp"
 #include "cli/run_attempt.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/strict_option.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/base/io/lease.hpp"
@@ -257,6 +258,7 @@ void add_run(Verb& verb, Context& context) {
   auto options = std::make_shared<RunOptions>();
   add_manifest_options(verb, context, options->manifest);
   add_share_option(verb, options->manifest);
+  add_strict_option(verb);
   verb.flag("--dry-run", options->dry_run, "Only what `quench plan` prints");
   verb.flag("--fail-fast", options->fail_fast, "Stop at the first failed cell");
   verb.flag("--fetch", options->fetch,

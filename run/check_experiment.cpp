@@ -21,6 +21,7 @@
 #include "core/plugin/handles/quantizer_handle.hpp"
 #include "core/plugin/handles/transform_handle.hpp"
 #include "core/plugin/services/devices.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/fingerprints.hpp"
 #include "run/checks.hpp"
@@ -119,6 +120,24 @@ void check_known_fits(Catalog& catalog, const Experiment& experiment, const HubE
   if (check_fits(catalog, experiment, hub, metrics, checks) && question &&
       checks.count() == before) {
     memory.remember(*question, configs, "fits");
+  }
+}
+
+// What --strict refuses: what plugins warn of when they open the config and the files of a model.
+void check_warnings(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
+                    Checks& checks) {
+  std::set<std::string> seen;  // one config per model, as in describe_models
+  for (const CheckpointCell& cell : experiment.checkpoints) {
+    if (!HeardWarnings::strict() || !seen.insert(cell.model + "\n" + cell.config).second) {
+      continue;
+    }
+    checks.attempt(cell.model, [&] {
+      const HeardWarnings heard(HeardWarnings::Fate::kByInner);
+      Experiment one = experiment;
+      one.checkpoints = {cell};
+      describe_models(catalog, one, hub);
+      heard.check();
+    });
   }
 }
 
@@ -255,6 +274,7 @@ void check_planned_point(Catalog& catalog, const Experiment& experiment, const H
   QuantizerInstances quantizers(catalog);
   check_texts(catalog, experiment, hub, /*planned=*/true, checks);
   check_known_fits(catalog, experiment, hub, memory, checks);
+  check_warnings(catalog, experiment, hub, checks);
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (may_lack_calibration(cell)) {
       checks.attempt(cell.where, [&] { check_quantizer(catalog, cell, quantizers); });
@@ -320,6 +340,7 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     }
   }
   check_texts(catalog, experiment, hub, /*planned=*/false, checks);
+  check_warnings(catalog, experiment, hub, checks);
   for (const MetricCell& cell : experiment.metrics) {
     checks.attempt(cell.where, [&] {
       for (const CorpusUse& use : metrics.wanted(cell, hub).data_sets) {

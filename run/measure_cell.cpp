@@ -170,9 +170,9 @@ bool WeightsRun::is_fused(const MeasuredCell& cell) const {
 
 void WeightsRun::describe(Record& record, const MeasuredCell& cell,
                           const nlohmann::json& quantizer) const {
-  quench::describe(
-      {run_.catalog, experiment_, cell.cell, cell.parts, quantizer, commit_, family_, stored_},
-      record);
+  quench::describe({run_.catalog, experiment_, cell.cell, cell.parts, quantizer, commit_, family_,
+                    stored_, warnings_},
+                   record);
 }
 
 std::vector<Record> WeightsRun::records_there(MeasuredCell& cell) {
@@ -191,6 +191,9 @@ std::vector<Record> WeightsRun::records_there(MeasuredCell& cell) {
     take_measured(averaging, record.averaging);
     if (stored_.is_null() && checkpoint.is_object() && checkpoint.contains("stored")) {
       record.checkpoint["stored"] = checkpoint["stored"];  // the weights are not here any more
+    }
+    if (checkpoint.is_object() && checkpoint.contains("warnings")) {
+      record.checkpoint["warnings"] = checkpoint["warnings"];  // nothing was opened now
     }
     if (environment.is_object()) {
       environment.erase("sweep");

@@ -155,6 +155,7 @@ void WeightsRun::open() {
 
 void WeightsRun::look_at_open_model() {
   family_ = open_->model.id();
+  warnings_ = open_->warnings;
   tokenizer_.emplace(tokenizer_of(open_->folder));
   check_calibrations();
   check_rules();

@@ -110,8 +110,9 @@ class WeightsRun {
   const CheckpointCell& checkpoint_;  // that the files belong to
   std::vector<MeasuredCell> cells_;
   std::vector<PendingExport> exports_;
-  std::string commit_;     // of a hub checkpoint; empty if the files are missing
-  nlohmann::json stored_;  // how the files hold codes, or null
+  std::string commit_;                 // of a hub checkpoint; empty if the files are missing
+  nlohmann::json stored_;              // how the files hold codes, or null
+  std::vector<std::string> warnings_;  // of the plugins that opened the model
   std::optional<OpenWeights> open_;
   std::optional<Error> not_open_;  // why `open` failed
   // Of the open model.

@@ -38,7 +38,7 @@ constexpr RecordField kFields[] = {
 constexpr std::string_view kNotCompared[] = {
     "attempt",     "cached",  "family_interpreter", "family_process", "fused_tokens",
     "interpreter", "log",     "metric_interpreter", "metric_process", "peak_memory_bytes",
-    "process",     "seconds", "stored_bytes",       "threads"};
+    "process",     "seconds", "stored_bytes",       "threads",        "warnings"};
 
 // What records say of what was measured.
 json said_by(const std::vector<Record>& records) {

@@ -29,7 +29,7 @@ FIELDS = {
     "value",
 }
 NOT_COMPARED = {"attempt", "cached", "family_interpreter", "family_process", "fused_tokens", "interpreter", "log",
-                "metric_interpreter", "metric_process", "peak_memory_bytes", "process", "seconds", "stored_bytes", "threads"}
+                "metric_interpreter", "metric_process", "peak_memory_bytes", "process", "seconds", "stored_bytes", "threads", "warnings"}
 # name: unit and direction of the values that it is defined for, value and scale (of the float value f and the
 # quantized value q), and why the scale is 0
 DERIVED = {

@@ -72,6 +72,9 @@ void describe(const CellDescription& description, Record& record) {
   if (!description.stored.is_null()) {
     record.checkpoint["stored"] = description.stored;
   }
+  if (!description.warnings.empty()) {
+    record.checkpoint["warnings"] = description.warnings;
+  }
   record.averaging = averaging_of(description.catalog, experiment, weights);
   record.quantizer = description.quantizer;
   record.draw = nullptr;

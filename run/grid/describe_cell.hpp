@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/store/record.hpp"
@@ -26,6 +27,7 @@ struct CellDescription {
   const std::string& commit;
   const std::string& family;
   const nlohmann::json& stored;  // how the checkpoint's files hold codes; null if they do not
+  const std::vector<std::string>& warnings;  // of the plugins that opened the checkpoint
 };
 void describe(const CellDescription& description, Record& record);
 

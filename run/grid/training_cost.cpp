@@ -2,6 +2,7 @@
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "quench/abi/extension/gradients.h"
 #include "run/manifest/described_model.hpp"
@@ -24,8 +25,12 @@ std::string worker(const Training& training) {
 
 // The model in its shapes, or drawn if its family cannot give those alone; in host memory.
 ModelHandle open_described(Catalog& catalog, const TrainingRecipe& recipe) {
+  const HeardWarnings heard(HeardWarnings::Fate::kRefused);  // as where the model is drawn
   try {
-    return describe_config(catalog, recipe.config, "train.model", recipe.family->id, kFloat32);
+    ModelHandle model =
+        describe_config(catalog, recipe.config, "train.model", recipe.family->id, kFloat32);
+    heard.check();
+    return model;
   } catch (const Error&) {
     return ModelHandle::open(catalog, *recipe.family,
                              {sizeof(quench_model_open_args),

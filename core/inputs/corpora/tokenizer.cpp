@@ -43,6 +43,51 @@ std::string text_of(const nlohmann::json& config, const char* token) {
   return text.is_string() ? text.get<std::string>() : "";
 }
 
+// The object in tokenizer_config.json; an empty one where there is none.
+nlohmann::json settings_in(const fs::path& config) {
+  nlohmann::json root = nlohmann::json::object();
+  if (is_file_at(config)) {
+    root = parse_json(read_file(config, kMostConfigBytes), config.string());
+  }
+  return root.is_object() ? root : nlohmann::json::object();
+}
+
+// The ids that stand for a token's text; none where it cannot be encoded.
+std::vector<int32_t> ids_of(Tokenizer& tokenizer, const std::string& text) {
+  try {
+    return tokenizer.encode(text, false);
+  } catch (const Error& error) {
+    if (error.code() != QUENCH_INVALID_ARGUMENT) {
+      throw;
+    }
+    return {};
+  }
+}
+
+// Loaders add such a token where the tokenizer's file has not got it, and go by one of the two
+// where they differ. A file that lists no added tokens may keep control tokens out of texts.
+void check_added_tokens(Tokenizer& tokenizer, const fs::path& config, bool lists_added_tokens) {
+  const nlohmann::json root = settings_in(config);
+  const auto list = root.find("added_tokens_decoder");
+  if (list == root.end() || !list->is_object()) {
+    return;
+  }
+  for (const auto& [id, token] : list->items()) {
+    const std::string text = text_of(*list, id.c_str());
+    const std::vector<int32_t> ids =
+        text.empty() ? std::vector<int32_t>() : ids_of(tokenizer, text);
+    if (text.empty() || (ids.size() == 1 && std::to_string(ids.front()) == id) ||
+        (ids.size() != 1 && !lists_added_tokens)) {
+      continue;
+    }
+    fail(QUENCH_UNSUPPORTED,
+         "{}: added_tokens_decoder: '{}' has id {}, and in the tokenizer's file {}: make the two "
+         "agree",
+         config.string(), printable(text, 40), printable(id, 20),
+         ids.size() == 1 ? fmt::format("id {}", ids.front()) : "there is no such token");
+  }
+}
+
 }  // namespace
 
 std::string TokenizerIdentity::key() const {
@@ -52,9 +97,11 @@ std::string TokenizerIdentity::key() const {
 }
 
 Tokenizer Tokenizer::open(Catalog& catalog, const fs::path& file) {
-  Tokenizer out =
-      open(catalog, {file.filename().string(), read_file(file, kMostFileBytes)}, file.string());
-  out.compare_with(file.parent_path() / "tokenizer_config.json");
+  const CarriedFile read{file.filename().string(), read_file(file, kMostFileBytes)};
+  Tokenizer out = open(catalog, read, file.string());
+  const fs::path config = file.parent_path() / "tokenizer_config.json";
+  check_added_tokens(out, config, read.bytes.find(R"("added_tokens")") != std::string::npos);
+  out.compare_with(config);
   return out;
 }
 
@@ -68,13 +115,7 @@ Tokenizer Tokenizer::open(Catalog& catalog, const CarriedFile& file, const std::
 // Loaders let these flags, where they are set, outweigh the tokenizer's own file, or do not, by
 // version and class.
 void Tokenizer::compare_with(const fs::path& config) {
-  if (!is_file_at(config)) {
-    return;
-  }
-  const nlohmann::json root = parse_json(read_file(config, kMostConfigBytes), config.string());
-  if (!root.is_object()) {
-    return;
-  }
+  const nlohmann::json root = settings_in(config);
   for (const auto& [flag, token, behind] :
        {std::tuple{"add_bos_token", "bos_token", false}, {"add_eos_token", "eos_token", true}}) {
     const auto set = root.find(flag);

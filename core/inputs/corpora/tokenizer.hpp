@@ -25,8 +25,8 @@ struct TokenizerIdentity {
 
 class Tokenizer {
  public:
-  // Reads the file once and passes it to the plugin with the best score for it. Throws what
-  // choose_tokenizer_plugin, File and the plugin throw.
+  // Passes the file to the plugin with the best score for it. Throws what choose_tokenizer_plugin,
+  // File and the plugin throw, and UNSUPPORTED if tokenizer_config.json has other added tokens.
   static Tokenizer open(Catalog& catalog, const std::filesystem::path& file);
   // The same with a file inside another one; messages show `where` instead of a path.
   static Tokenizer open(Catalog& catalog, const CarriedFile& file, const std::string& where);

@@ -3,6 +3,7 @@
 #include "core/error.hpp"
 #include "core/inputs/averaging/spelling.hpp"
 #include "core/plugin/handles/averaging_handle.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 #include "core/plugin/services/host_services.hpp"
 
 namespace quench {
@@ -38,7 +39,9 @@ std::vector<AverageMember> members_of(const Experiment& experiment, const Weight
   return out;
 }
 
-OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
+namespace {
+
+OpenWeights open_unheard(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
                          const OpenFiles& open_files, const ModelScore& score) {
   const CheckpointCell& cell = files_cell(experiment, weights);
   CheckpointFolder folder = open_files(cell);
@@ -64,6 +67,16 @@ OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const W
                  });
   ModelHandle model = open(average.source);
   return {std::move(folder), std::move(model), std::move(average.found)};
+}
+
+}  // namespace
+
+OpenWeights open_weights(Catalog& catalog, const Experiment& experiment, const WeightsCell& weights,
+                         const OpenFiles& open_files, const ModelScore& score) {
+  const HeardWarnings heard(HeardWarnings::Fate::kByInner);
+  OpenWeights out = open_unheard(catalog, experiment, weights, open_files, score);
+  out.warnings = heard.lines();
+  return out;
 }
 
 TokenizerChoice choose_tokenizer(Catalog& catalog, const Experiment& experiment,

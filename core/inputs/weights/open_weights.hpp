@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/checkpoint/checkpoint_folder.hpp"
@@ -18,6 +19,7 @@ struct OpenWeights {
   CheckpointFolder folder;  // of the checkpoint, or of an average's last member
   ModelHandle model;
   std::vector<double> found;  // member weights that a searching scheme chose; empty otherwise
+  std::vector<std::string> warnings = {};  // of the plugins that opened files and model
 };
 
 // How good a model is, lower is better; for schemes that search.

@@ -12,6 +12,7 @@
 #include "core/error.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "core/plugin/handles/instance.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 
 namespace quench {
 
@@ -143,8 +144,10 @@ FormatContents FormatHandle::open(std::shared_ptr<const CheckpointPlace> place) 
   if (!reads()) {
     fail(QUENCH_UNSUPPORTED, "{}: is only written", label_);
   }
+  const HeardWarnings heard;
   const auto checkpoint =
       std::make_shared<const FormatInstance>(label_, *table_, std::move(place), parameters_);
+  heard.check();
   const quench_checkpoint_contents offered = checkpoint->contents();
   FormatContents out;
   out.source = std::make_shared<FormatSource>(checkpoint, offered.tensors);

@@ -5,16 +5,22 @@
 #include <vector>
 
 #include "core/plugin/handles/instance.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 
 namespace quench {
 
 ModelHandle ModelHandle::open(Catalog& catalog, const PluginDescription& description,
                               const quench_model_open_args& args) {
+  // The config of a model that is drawn was written for it, so what nobody knows is a mistake.
+  const HeardWarnings heard((args.flags & QUENCH_OPEN_INITIALIZE) != 0
+                                ? HeardWarnings::Fate::kRefused
+                                : HeardWarnings::Fate::kShown);
   ModelHandle handle(
       description.id,
       Model::make<&quench_model_table::open>(
           plugin_label(description), load_table<quench_model_table>(catalog, description), &args),
       Liveness(catalog, description));
+  heard.check();
   const quench_device device = handle.info().device;
   if (device.type != QUENCH_DEVICE_CPU &&
       (!handle.has_own_memory() || !handle.model_.has<&quench_model_table::release>() ||

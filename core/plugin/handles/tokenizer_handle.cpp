@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/plugin/handles/instance.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 
 namespace quench {
 
@@ -47,9 +48,12 @@ using Encoder = PluginObject<&quench_tokenizer_table::close>;
 Encoder open_encoder(Catalog& catalog, const PluginDescription& description, std::string_view file,
                      const std::string& name, const nlohmann::json& parameters) {
   const std::string text = parameters.dump();
-  return Encoder::make<&quench_tokenizer_table::open>(
+  const HeardWarnings heard;
+  Encoder out = Encoder::make<&quench_tokenizer_table::open>(
       plugin_label(description), load_table<quench_tokenizer_table>(catalog, description),
       file.data(), uint64_t{file.size()}, name.c_str(), text.c_str(), uint64_t{text.size()});
+  heard.check();
+  return out;
 }
 
 }  // namespace

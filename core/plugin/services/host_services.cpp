@@ -10,6 +10,7 @@
 #include "core/base/json/json_service.hpp"
 #include "core/error.hpp"
 #include "core/plugin/services/block_service.hpp"
+#include "core/plugin/services/heard_warnings.hpp"
 #include "core/plugin/services/service_tables.hpp"
 #include "core/version.hpp"
 
@@ -137,9 +138,13 @@ void HostServices::set_progress_sink(ProgressSink sink) {
 }
 
 void HostServices::log(int level, std::string_view module, std::string_view line) {
+  const std::string shown = printable(line, kMaxLine);
+  if (level == QUENCH_LOG_WARNING && !module.empty() && HeardWarnings::take(module, shown)) {
+    return;
+  }
   const std::lock_guard lock(sinks_);
   if (log_sink_) {
-    log_sink_(level, module, printable(line, kMaxLine));
+    log_sink_(level, module, shown);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "formats/awq/awq_linear.hpp"
 #include "formats/packed/config_reader.hpp"
 #include "formats/packed/group_fault.hpp"
+#include "formats/packed/known_members.hpp"
 #include "formats/packed/packed_checkpoint.hpp"
 #include "formats/packed/packed_codes.hpp"
 #include "formats/packed/packed_writer.hpp"
@@ -27,6 +28,33 @@ namespace quench::formats {
 namespace {
 
 using nlohmann::json;
+
+constexpr KnownMember kMembers[] = {
+    {"backend", kSpeed},
+    {"bits", kRead},
+    {"checkpoint_format", kRead},
+    // AWQ has groups of neighbours.
+    {"desc_act", "no order of columns is stored", true},
+    {"do_fuse", kSpeed},
+    {"dynamic", "settings of single modules", true},
+    {"exllama_config", kSpeed},
+    {"format", kRead},
+    {"fuse_max_seq_len", kSpeed},
+    {"group_size", kRead},
+    {"lm_head", kTensors},
+    {"meta", kRead},
+    {"method", kRead},
+    {"modules_to_fuse", kSpeed},
+    {"modules_to_not_convert", kTensors},
+    {"pack_dtype", kRead},
+    {"q_group_size", kRead},
+    {"quant_method", kRead},
+    {"quantizer", kNotes},
+    {"sym", kHow},
+    {"version", kRead},
+    {"w_bit", kRead},
+    {"zero_point", kRead},
+};
 
 Scheme read_awq(const ConfigReader& reader) {
   Scheme out;
@@ -128,6 +156,9 @@ struct Awq {
       kit::fail(QUENCH_NOT_FOUND, "%s: no quantization_config", place.path().c_str());
     }
     const Scheme scheme = read_awq(ConfigReader(found->object, found->where));
+    UnknownMembers unknown(found->where);
+    unknown.look(found->object, "", kMembers);
+    unknown.tell();
     return std::make_unique<PackedCheckpoint>(
         place,
         PackedLayout{"awq",

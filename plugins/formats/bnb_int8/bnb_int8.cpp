@@ -14,6 +14,7 @@
 
 #include "formats/bnb_int8/int8_linear.hpp"
 #include "formats/packed/config_reader.hpp"
+#include "formats/packed/known_members.hpp"
 #include "formats/packed/packed_checkpoint.hpp"
 #include "formats/packed/packed_writer.hpp"
 #include "formats/shared/failure.hpp"
@@ -24,6 +25,24 @@ namespace quench::formats {
 namespace {
 
 using nlohmann::json;
+
+constexpr std::string_view kFourBits = "of weights in 4 bits, which are refused";
+constexpr std::string_view kRows = "how rows are multiplied; the weights are what is measured";
+constexpr KnownMember kMembers[] = {
+    {"_load_in_4bit", kFourBits},
+    {"_load_in_8bit", kRead},
+    {"bnb_4bit_compute_dtype", kFourBits},
+    {"bnb_4bit_quant_storage", kFourBits},
+    {"bnb_4bit_quant_type", kFourBits},
+    {"bnb_4bit_use_double_quant", kFourBits},
+    {"llm_int8_enable_fp32_cpu_offload", "where weights lie"},
+    {"llm_int8_has_fp16_weight", "how weights are kept while training"},
+    {"llm_int8_skip_modules", kTensors},
+    {"llm_int8_threshold", kRows},
+    {"load_in_4bit", "another layout", true},
+    {"load_in_8bit", kRead},
+    {"quant_method", kRead},
+};
 
 Scheme read_bitsandbytes(const ConfigReader& reader) {
   Scheme out;
@@ -106,12 +125,16 @@ struct BnbInt8 {
     if (!found) {
       kit::fail(QUENCH_NOT_FOUND, "%s: no quantization_config", place.path().c_str());
     }
+    const Scheme scheme = read_bitsandbytes(ConfigReader(found->object, found->where));
+    UnknownMembers unknown(found->where);
+    unknown.look(found->object, "", kMembers);
+    unknown.tell();
     return std::make_unique<PackedCheckpoint>(
         place,
         PackedLayout{"bnb_int8",
                      {".SCB", ".weight", ".weight_format"},
                      [](PackedParts parts) { return open_int8_linear(std::move(parts)); }},
-        read_bitsandbytes(ConfigReader(found->object, found->where)));
+        scheme);
   }
   static std::string fits(const Params&, const quench_code_scheme& scheme, int64_t, int64_t) {
     return int8_fault(scheme_from(scheme));

@@ -19,6 +19,7 @@
 #include "formats/compressed-tensors/compressed_linear.hpp"
 #include "formats/packed/config_reader.hpp"
 #include "formats/packed/group_fault.hpp"
+#include "formats/packed/known_members.hpp"
 #include "formats/packed/packed_checkpoint.hpp"
 #include "formats/packed/packed_codes.hpp"
 #include "formats/packed/packed_writer.hpp"
@@ -31,6 +32,49 @@ namespace {
 using nlohmann::json;
 
 constexpr const char* kId = "compressed-tensors";
+
+constexpr std::string_view kTypes = "the type of a tensor, which has it itself";
+constexpr KnownMember kMembers[] = {
+    {"config_groups", kRead},
+    {"format", kRead},
+    {"global_compression_ratio", kNotes},
+    {"ignore", kTensors},
+    {"kv_cache_scheme", kRead},
+    {"quant_method", kRead},
+    {"quantization_status", kNotes},
+    {"sparsity_config", kRead},
+    {"transform_config", kRead},
+    {"version", kRead},
+};
+constexpr KnownMember kOfGroup[] = {
+    {"format", kRead},     {"input_activations", kRead}, {"output_activations", kRead},
+    {"targets", kTensors}, {"weights", kRead},
+};
+constexpr KnownMember kOfWeights[] = {
+    {"actorder", kRead},
+    {"block_structure", "groups in two dimensions", true},
+    {"dynamic", "codes that are made while computing", true},
+    {"group_size", kRead},
+    {"num_bits", kRead},
+    {"observer", kHow},
+    {"observer_kwargs", kHow},
+    {"scale_dtype", kTypes},
+    {"strategy", kRead},
+    {"symmetric", kRead},
+    {"type", kRead},
+    {"zp_dtype", kTypes},
+};
+
+void tell_unknown_members(const FoundConfig& found) {
+  UnknownMembers unknown(found.where);
+  unknown.look(found.object, "", kMembers);
+  for (const auto& [name, group] : found.object.at("config_groups").items()) {
+    const std::string prefix = "config_groups." + printable(name) + ".";
+    unknown.look(group, prefix, kOfGroup);
+    unknown.look(group.value("weights", json()), prefix + "weights.", kOfWeights);
+  }
+  unknown.tell();
+}
 
 void check_weights_alone(const ConfigReader& reader) {
   for (const char* key : {"input_activations", "output_activations"}) {
@@ -191,6 +235,7 @@ struct CompressedTensors {
       kit::fail(QUENCH_NOT_FOUND, "%s: no quantization_config", place.path().c_str());
     }
     const Scheme scheme = read_compressed(ConfigReader(found->object, found->where));
+    tell_unknown_members(*found);
     return std::make_unique<PackedCheckpoint>(
         place,
         PackedLayout{kId,

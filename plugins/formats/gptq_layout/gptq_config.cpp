@@ -3,11 +3,59 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "formats/packed/known_members.hpp"
 #include "formats/shared/failure.hpp"
 
 namespace quench::formats {
 
 namespace {
+
+constexpr KnownMember kMembers[] = {
+    {"act_group_aware", kHow},
+    {"adapter", "a low-rank addition to the weights", true},
+    {"backend", kSpeed},
+    {"batch_size", kHow},
+    {"bits", kRead},
+    {"block_name_to_quantize", kTensors},
+    {"cache_block_outputs", kHow},
+    {"cache_examples_on_gpu", kHow},
+    {"checkpoint_format", kRead},
+    {"damp_auto_increment", kHow},
+    {"damp_percent", kHow},
+    {"dataset", kHow},
+    {"desc_act", kRead},
+    {"disable_exllama", kSpeed},
+    {"dynamic", kRead},
+    {"exllama_config", kSpeed},
+    {"format", kRead},
+    {"group_size", kRead},
+    {"is_marlin_format", "another layout", true},
+    {"lm_head", kTensors},
+    {"max_input_length", kSpeed},
+    {"meta", kRead},
+    {"method", kRead},
+    {"model_file_base_name", kNotes},
+    {"model_name_or_path", kNotes},
+    {"model_seqlen", kHow},
+    {"module_name_preceding_first_block", kTensors},
+    {"modules_in_block_to_quantize", kTensors},
+    {"mse", kHow},
+    {"pack_dtype", kRead},
+    {"pad_token_id", kHow},
+    {"parallel_packing", kHow},
+    {"quant_method", kRead},
+    {"quantizer", kNotes},
+    {"rotation", "an online rotation of rows may belong to it", true},
+    // The groups of columns are in g_idx.
+    {"static_groups", kHow},
+    {"sym", kRead},
+    {"tokenizer", kHow},
+    {"true_sequential", kHow},
+    {"use_cuda_fp16", kSpeed},
+    {"use_exllama", kSpeed},
+    {"v2", kHow},
+    {"v2_alpha", kHow},
+};
 
 // The conversion was repaired after 6.0 and before 7.0.
 ThreeBitZeros three_bit_zeros_of(const std::string& writer) {
@@ -24,6 +72,12 @@ ThreeBitZeros three_bit_zeros_of(const std::string& writer) {
 
 std::string gptq_layout(const ConfigReader& reader) {
   return reader.text("checkpoint_format", reader.text("format", "gptq"));
+}
+
+void tell_unknown_gptq_members(const FoundConfig& found) {
+  UnknownMembers unknown(found.where);
+  unknown.look(found.object, "", kMembers);
+  unknown.tell();
 }
 
 GptqConfig read_gptq_config(const ConfigReader& reader) {

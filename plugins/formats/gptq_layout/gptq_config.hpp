@@ -22,6 +22,10 @@ struct GptqConfig {
 // "gptq", "gptq_v2" or another layout.
 std::string gptq_layout(const ConfigReader& reader);
 
+// Warns of members that nothing is known of; throws kit::Error(UNSUPPORTED) where one might change
+// weights.
+void tell_unknown_gptq_members(const FoundConfig& found);
+
 // Throws kit::Error: INVALID_ARGUMENT for what contradicts itself, UNSUPPORTED, by name, for what
 // is not read.
 GptqConfig read_gptq_config(const ConfigReader& reader);

@@ -38,6 +38,7 @@ struct Gptq {
       kit::fail(QUENCH_NOT_FOUND, "%s: no quantization_config", place.path().c_str());
     }
     const GptqConfig config = read_gptq_config(ConfigReader(found->object, found->where));
+    tell_unknown_gptq_members(*found);
     return std::make_unique<PackedCheckpoint>(
         place,
         PackedLayout{

@@ -25,6 +25,10 @@ void GroupedLinear::dequantize(int64_t first, int64_t rows, float* to) const {
   }
 }
 
+bool GroupedLinear::groups_in_order() const {
+  return std::is_sorted(group_.begin(), group_.end());
+}
+
 void GroupedLinear::expect_groups(int64_t size, std::string_view scales) const {
   if (const int64_t wanted = groups_of(size, in_features()); wanted != groups_) {
     parts_.refuse(

@@ -21,6 +21,7 @@ struct PackedTile {
 class GroupedLinear : public PackedLinear {
  public:
   void dequantize(int64_t first, int64_t rows, float* to) const override;
+  bool groups_in_order() const override;
 
  protected:
   GroupedLinear(PackedParts parts, int64_t out, int64_t in, int64_t groups)

@@ -6,6 +6,7 @@
 
 #include "formats/shared/failure.hpp"
 #include "formats/shared/tensor_info.hpp"
+#include "quench/kit/host.hpp"
 
 namespace quench::formats {
 
@@ -54,7 +55,25 @@ PackedCheckpoint::PackedCheckpoint(const kit::Place& place, PackedLayout layout,
     fail(QUENCH_DATA_LOSS, "{}: config.json says {}, and no tensor ends in {}",
          files_->description(), layout_.format, mark);
   }
+  tell_order(scheme);
   set_quantization(scheme_json(scheme));
+}
+
+// Loaders differ: some go by the config, and read such weights wrong.
+void PackedCheckpoint::tell_order(const Scheme& scheme) const {
+  uint64_t count = 0;
+  std::string first;
+  for (uint64_t i = 0; i < origins_.size(); ++i) {
+    if (origins_[i].linear != nullptr && !origins_[i].linear->groups_in_order()) {
+      first = count++ == 0 ? tensors()[i].name : first;
+    }
+  }
+  if (count > 0 && !scheme.ordered) {
+    kit::log(QUENCH_LOG_WARNING,
+             fmt::format("{}: the config says that groups are neighbouring columns, and the stored "
+                         "groups of {} weights are not ({}); the stored ones are taken",
+                         files_->description(), count, printable(first)));
+  }
 }
 
 void PackedCheckpoint::add_linear(const std::string& module) {

@@ -44,6 +44,7 @@ class PackedCheckpoint final : public kit::Checkpoint {
   };
 
   void add_linear(const std::string& module);
+  void tell_order(const Scheme& scheme) const;
   void check_stray(const std::string& name) const;
 
   std::shared_ptr<const TensorFiles> files_;

@@ -15,6 +15,8 @@ class PackedLinear {
   int64_t in_features() const { return in_; }
   // Rows are read in runs that begin at a multiple of this, where codes begin a word.
   virtual int64_t row_step() const { return 1; }
+  // Whether groups are runs of neighbouring columns, from the first on.
+  virtual bool groups_in_order() const { return true; }
   // Rows [first, first + rows) of the dequantized weight, [rows, in] float32. Throws Error:
   // DATA_LOSS for codes that contradict each other, and what reading throws.
   virtual void dequantize(int64_t first, int64_t rows, float* to) const = 0;

@@ -1,97 +1,16 @@
 #include "models/decoder/config.hpp"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
+
+#include "models/decoder/known_keys.hpp"
+#include "quench/kit/host.hpp"
 
 namespace quench::decoder {
 
 namespace {
 
-// Keys that no decoder's forward depends on: text generation, training, classification heads, and
-// the Transformers library's own bookkeeping. Dropout and initialization matter only in training.
-constexpr std::array<std::string_view, 69> kHarmless = {
-    "add_cross_attention",
-    "architectures",
-    "attention_dropout",
-    "attention_probs_dropout_prob",
-    "auto_map",
-    "bad_words_ids",
-    "begin_suppress_tokens",
-    "bos_token_id",
-    "chunk_size_feed_forward",
-    "classifier_dropout",
-    "cross_attention_hidden_size",
-    "decoder_start_token_id",
-    "diversity_penalty",
-    "do_sample",
-    "dtype",
-    "early_stopping",
-    "encoder_no_repeat_ngram_size",
-    "eos_token_id",
-    "exponential_decay_length_penalty",
-    "finetuning_task",
-    "forced_bos_token_id",
-    "forced_eos_token_id",
-    "hidden_dropout",
-    "hidden_dropout_prob",
-    "id2label",
-    "initializer_range",
-    "is_decoder",
-    "is_encoder_decoder",
-    "is_llama_config",
-    "label2id",
-    "length_penalty",
-    "max_length",
-    "min_length",
-    "model_type",
-    "neftune_noise_alpha",
-    "no_repeat_ngram_size",
-    "num_beam_groups",
-    "num_beams",
-    "num_return_sequences",
-    "output_attentions",
-    "output_hidden_states",
-    "output_scores",
-    "pad_token_id",
-    "prefix",
-    "pretraining_tp",
-    "problem_type",
-    "remove_invalid_values",
-    "repetition_penalty",
-    "resid_pdrop",
-    "return_dict",
-    "return_dict_in_generate",
-    "sep_token_id",
-    "suppress_tokens",
-    "task_specific_params",
-    "temperature",
-    "tf_legacy_loss",
-    "tie_encoder_decoder",
-    "tie_last_hidden_states",
-    "tokenizer_class",
-    "top_k",
-    "top_p",
-    "torch_dtype",
-    "torchscript",
-    "transformers.js_config",
-    "transformers_version",
-    "typical_p",
-    "unk_token_id",
-    "use_bfloat16",
-    "use_cache",
-};
-
-bool harmless(const kit::Json& config, std::string_view key) {
-  if (key == "pruned_heads") {  // complete configs always have this key
-    return config.size("/pruned_heads") == 0;
-  }
-  // A leading underscore marks the library's own notes: _name_or_path, _commit_hash.
-  return key.starts_with('_') ||
-         std::find(kHarmless.begin(), kHarmless.end(), key) != kHarmless.end();
-}
-
-// A key from a file, shortened and cleaned for a message and a JSON pointer.
+// A key from a file, shortened and cleaned for a message.
 std::string printable(const std::string& key) {
   std::string text = key.substr(0, 60);
   std::replace_if(
@@ -99,12 +18,38 @@ std::string printable(const std::string& key) {
   return text;
 }
 
-std::string pointer(const std::string& at, const std::string& key) {
-  std::string path = at + "/";
-  for (const char c : key) {
-    path += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+bool is_null_at(const kit::Json& config, const std::string& at, const std::string& key) {
+  const std::optional<kit::JsonValue> value = config.find(at)->member(key);
+  return !value || value->type() == QUENCH_JSON_NULL;
+}
+
+// Keys of the object at `at` that are neither understood nor, at the top level, known to have no
+// effect.
+std::vector<std::string> keys_not_in(const kit::Json& config, const std::string& at,
+                                     std::span<const std::string_view> understood) {
+  std::vector<std::string> unknown = config.keys(at);
+  std::erase_if(unknown, [&](const std::string& key) {
+    return std::find(understood.begin(), understood.end(), key) != understood.end() ||
+           (at.empty() ? is_without_effect(config, key) : is_null_at(config, at, key));
+  });
+  return unknown;
+}
+
+std::vector<std::string> cleaned(std::vector<std::string> keys) {
+  std::transform(keys.begin(), keys.end(), keys.begin(), printable);
+  return keys;
+}
+
+// For a message; of very many the first.
+std::string shown_keys(const std::vector<std::string>& keys) {
+  constexpr size_t kShownBytes = 300;
+  std::string text;
+  for (const std::string& key : keys) {
+    if (text.size() < kShownBytes) {
+      text += (text.empty() ? "" : ", ") + printable(key);
+    }
   }
-  return path;
+  return text;
 }
 
 }  // namespace
@@ -153,29 +98,29 @@ std::optional<double> agreed_number(const kit::Json& config, std::span<const cha
 
 std::vector<std::string> unknown_keys(const kit::Json& config, const std::string& at,
                                       std::span<const std::string_view> understood) {
-  std::vector<std::string> unknown;
-  for (const std::string& key : config.keys(at)) {
-    const bool known = std::find(understood.begin(), understood.end(), key) != understood.end() ||
-                       (at.empty() && harmless(config, key)) || !config.has(pointer(at, key));
-    if (!known) {
-      unknown.push_back(printable(key));
-    }
-  }
-  return unknown;
+  return cleaned(keys_not_in(config, at, understood));
 }
 
 void refuse_unknown_keys(const kit::Json& config, const std::string& at,
                          std::span<const std::string_view> understood) {
-  std::string unknown;
-  for (const std::string& key : unknown_keys(config, at, understood)) {
-    if (unknown.size() < 300) {
-      unknown += (unknown.empty() ? "" : ", ") + key;
-    }
+  std::vector<std::string> refused = keys_not_in(config, at, understood);
+  if (at.empty()) {
+    std::erase_if(refused,
+                  [&](const std::string& key) { return !speaks_of_the_forward(config, key); });
   }
-  if (!unknown.empty()) {
+  if (!refused.empty()) {
     kit::fail(QUENCH_UNSUPPORTED,
               "config: %s%s%s: not understood, and might change what the model computes",
-              at.empty() ? "" : at.c_str() + 1, at.empty() ? "" : ": ", unknown.c_str());
+              at.empty() ? "" : at.c_str() + 1, at.empty() ? "" : ": ",
+              shown_keys(refused).c_str());
+  }
+}
+
+void tell_unknown_keys(const kit::Json& config, std::span<const std::string_view> understood) {
+  if (const std::vector<std::string> unknown = keys_not_in(config, "", understood);
+      !unknown.empty()) {
+    kit::log(QUENCH_LOG_WARNING,
+             "config.json: " + shown_keys(unknown) + ": not known, taken to change nothing");
   }
 }
 

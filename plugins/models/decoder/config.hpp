@@ -1,5 +1,6 @@
-// Reads a Hugging Face config.json. Every key is either understood, known to be harmless, or
-// refused by name, so that no setting that changes the mathematics goes unnoticed.
+// Reads a Hugging Face config.json. Every key is either understood, known to have no effect,
+// refused by name, or named in a warning, so that no setting that changes the mathematics goes
+// unnoticed.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +27,18 @@ double initializer_range(const kit::Json& config);
 std::optional<double> agreed_number(const kit::Json& config, std::span<const char* const> places);
 
 // Keys of the object at `at` that are not in `understood`, cleaned for a message. At the top level,
-// keys that are known to be harmless or null are left out.
+// keys that are known to have no effect or null are left out.
 std::vector<std::string> unknown_keys(const kit::Json& config, const std::string& at,
                                       std::span<const std::string_view> understood);
 
-// Throws UNSUPPORTED and names the keys of the object at `at` that are not in `understood`. At the
-// top level, keys that are known to be harmless pass. A null value always passes.
+// Throws UNSUPPORTED and names the keys of the object at `at` that are not in `understood`; at the
+// top level only those that speak of the forward (known_keys.hpp). A null value always passes.
 void refuse_unknown_keys(const kit::Json& config, const std::string& at,
                          std::span<const std::string_view> understood);
+
+// Says in one warning which other keys of the top level nothing is known of. A family calls it
+// where it opens a model, not where it is asked whether it can.
+void tell_unknown_keys(const kit::Json& config, std::span<const std::string_view> understood);
 
 // Limits that no real model reaches: beyond them a config is damaged.
 inline constexpr int64_t kMaxBlocks = 1024;

@@ -1,5 +1,6 @@
 #include "models/decoder/gemma_config.hpp"
 
+#include <array>
 #include <cmath>
 #include <string>
 
@@ -42,6 +43,9 @@ LlamaModel read_gemma_config(const kit::Json& config, const LlamaDialect& dialec
   if (config.has("/sliding_window_pattern")) {
     pattern = required_size(config, "sliding_window_pattern", 1, kMaxBlocks);
   }
+  // The larger Gemma 2 say it twice.
+  constexpr std::array<const char*, 2> kWindow = {"/sliding_window", "/sliding_window_size"};
+  agreed_number(config, kWindow);
   model.score_scale = 1.0 / std::sqrt(static_cast<double>(scalar));
   model.logit_cap = read_cap(config, "final_logit_softcapping", 0.0);
   model.embedding_scale = std::sqrt(static_cast<double>(model.width));

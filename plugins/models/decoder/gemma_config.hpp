@@ -11,10 +11,10 @@
 
 namespace quench::decoder {
 
-inline constexpr std::array<std::string_view, 7> kGemmaKeys = {
-    "attn_logit_softcapping",     "cache_implementation",  "final_logit_softcapping",
-    "hidden_activation",          "query_pre_attn_scalar", "sliding_window_pattern",
-    "use_bidirectional_attention"};
+inline constexpr std::array<std::string_view, 8> kGemmaKeys = {
+    "attn_logit_softcapping", "cache_implementation",       "final_logit_softcapping",
+    "hidden_activation",      "query_pre_attn_scalar",      "sliding_window_pattern",
+    "sliding_window_size",    "use_bidirectional_attention"};
 
 LlamaDialect gemma_dialect(std::string_view model_type);
 

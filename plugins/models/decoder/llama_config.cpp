@@ -149,6 +149,10 @@ LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialec
   return model;
 }
 
+void tell_unknown_keys(const kit::Json& config, const LlamaDialect& dialect) {
+  tell_unknown_keys(config, understood_keys(dialect));
+}
+
 void refuse_windows(const kit::Json& config) {
   require_boolean(config, "use_sliding_window", false);
   for (uint64_t i = 0; i < config.size("/layer_types"); ++i) {

@@ -35,8 +35,11 @@ kit::Fit llama_nearness(const kit::Json& config, const LlamaDialect& dialect);
 
 // Reads the settings that all of them share; settings of the family itself keep their defaults.
 // Throws with the key's name: INVALID_ARGUMENT for values that are out of range or contradict each
-// other, UNSUPPORTED for keys that are not understood.
+// other, UNSUPPORTED for keys that are not understood and might change the forward.
 LlamaModel read_llama_config(const kit::Json& config, const LlamaDialect& dialect);
+
+// Warns of keys that nothing is known of (config.hpp).
+void tell_unknown_keys(const kit::Json& config, const LlamaDialect& dialect);
 
 // Throws UNSUPPORTED if a window is used; its size may be there.
 void refuse_windows(const kit::Json& config);

@@ -89,7 +89,9 @@ class LlamaFamily : public LlamaStyle {
   }
   static std::unique_ptr<kit::Model> open(const quench_model_open_args& args) {
     const kit::Json config(args.config_json, args.config_bytes);
-    return std::make_unique<Family>(Family::read(config), args);
+    auto model = std::make_unique<Family>(Family::read(config), args);
+    tell_unknown_keys(config, Family::dialect());
+    return model;
   }
 
   using LlamaStyle::LlamaStyle;

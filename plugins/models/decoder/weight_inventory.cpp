@@ -73,6 +73,19 @@ bool same_values(const kit::Source& source, uint64_t a, uint64_t b) {
   return true;
 }
 
+// Whether every element is 0 or -0.
+bool are_zeros(std::span<const char> bytes, const quench_dtype& dtype) {
+  const bool has_sign = dtype.code == QUENCH_DTYPE_FLOAT || dtype.code == QUENCH_DTYPE_BFLOAT;
+  const auto size = static_cast<size_t>(kit::bytes_of(dtype));
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const bool holds_sign = has_sign && (i + 1) % size == 0;  // little-endian: the last byte
+    if ((bytes[i] & (holds_sign ? 0x7F : 0xFF)) != 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
 // Some tools write a bias of zeros beside every linear of a model that has none.
 bool is_bias_of_zeros(const kit::Source& source, uint64_t index,
                       const std::unordered_map<std::string, size_t>& names) {
@@ -85,7 +98,7 @@ bool is_bias_of_zeros(const kit::Source& source, uint64_t index,
   }
   std::vector<char> values(static_cast<size_t>(info.shape[0] * kit::bytes_of(info.dtype)));
   source.read(index, 0, static_cast<uint64_t>(info.shape[0]), values.data());
-  return std::all_of(values.begin(), values.end(), [](char byte) { return byte == 0; });
+  return are_zeros(values, info.dtype);
 }
 
 bool fits(const quench_tensor_info& info, const WeightSpec& spec) {

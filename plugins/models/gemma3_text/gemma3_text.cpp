@@ -50,7 +50,10 @@ class Gemma3Text final : public decoder::LlamaFamily<Gemma3Text> {
  private:
   static std::unique_ptr<kit::Model> open_text_part(const kit::Json& config,
                                                     const quench_model_open_args& args) {
-    const decoder::LlamaModel model = read(text_part(config));
+    const kit::Json text = text_part(config);
+    const decoder::LlamaModel model = read(text);
+    tell_unknown_keys(config);
+    decoder::tell_unknown_keys(text, dialect());
     decoder::Architecture made = decoder::llama_architecture(model, args.dtype);
     if (args.source == nullptr) {
       TextNames(nullptr).rename(made);

@@ -100,6 +100,10 @@ kit::Json text_part(const kit::Json& config) {
   return {text.data(), text.size()};
 }
 
+void tell_unknown_keys(const kit::Json& config) {
+  decoder::tell_unknown_keys(config, kBeside);
+}
+
 TextNames::TextNames(const kit::Source* source) {
   for (uint64_t i = 0; source != nullptr && i < source->count(); ++i) {
     is_inner_ = is_inner_ || std::string_view(source->info(i).name).starts_with(kInner);

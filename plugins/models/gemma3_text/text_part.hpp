@@ -16,6 +16,9 @@ bool has_text_part(const kit::Json& config);
 // not understood.
 kit::Json text_part(const kit::Json& config);
 
+// Warns of keys beside the text part that nothing is known of.
+void tell_unknown_keys(const kit::Json& config);
+
 // Where a file has the weight of a text model: "model.x" as "language_model.model.x", or as
 // "model.language_model.x", which later versions of transformers have in memory.
 class TextNames {

@@ -86,6 +86,10 @@ kit::Fit nearness(const kit::Json& json) {
   return decoder::nearness(json, {"gpt_neox", kUnderstood, kRequired, kOwn});
 }
 
+void tell_unknown_keys(const kit::Json& json) {
+  decoder::tell_unknown_keys(json, kUnderstood);
+}
+
 Config read_config(const kit::Json& json) {
   const std::string type = json.string_or("/model_type", "");
   if (type != "gpt_neox") {

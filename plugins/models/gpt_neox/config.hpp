@@ -28,8 +28,11 @@ struct Config {
 };
 
 // Throws with the key's name: INVALID_ARGUMENT for values that are out of range or contradict each
-// other, UNSUPPORTED for keys that are not understood.
+// other, UNSUPPORTED for keys that are not understood and might change the forward.
 Config read_config(const kit::Json& json);
+
+// Warns of keys that nothing is known of.
+void tell_unknown_keys(const kit::Json& json);
 
 // How far a config of another model_type is from this family, and why.
 kit::Fit nearness(const kit::Json& json);

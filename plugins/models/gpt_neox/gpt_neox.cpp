@@ -41,7 +41,9 @@ class GptNeox final : public decoder::Decoder {
   }
   static std::unique_ptr<kit::Model> open(const quench_model_open_args& args) {
     const kit::Json json(args.config_json, args.config_bytes);
-    return std::make_unique<GptNeox>(read_config(json), args);
+    auto model = std::make_unique<GptNeox>(read_config(json), args);
+    tell_unknown_keys(json);
+    return model;
   }
 
   GptNeox(const Config& config, const quench_model_open_args& args)

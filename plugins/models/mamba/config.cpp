@@ -1,9 +1,9 @@
 #include "models/mamba/config.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "models/decoder/config.hpp"
 #include "models/decoder/nearness.hpp"
@@ -114,7 +114,20 @@ void check_forward(const kit::Json& json) {
   }
 }
 
+// An empty ssm_cfg is what converted files have; any other changes the forward.
+std::vector<std::string_view> understood_keys(const kit::Json& json) {
+  std::vector<std::string_view> understood(kUnderstood.begin(), kUnderstood.end());
+  if (json.type("/ssm_cfg") == QUENCH_JSON_OBJECT && json.size("/ssm_cfg") == 0) {
+    understood.emplace_back("ssm_cfg");
+  }
+  return understood;
+}
+
 }  // namespace
+
+void tell_unknown_keys(const kit::Json& json) {
+  decoder::tell_unknown_keys(json, understood_keys(json));
+}
 
 kit::Fit nearness(const kit::Json& json) {
   constexpr std::array<std::string_view, 4> kRequired = {"hidden_size", "num_hidden_layers",
@@ -128,15 +141,7 @@ Config read_config(const kit::Json& json) {
   if (type != "mamba") {
     kit::fail(QUENCH_INVALID_ARGUMENT, "config: model_type %.60s, wanted mamba", type.c_str());
   }
-  // An empty ssm_cfg is what converted files have; any other changes the forward.
-  if (json.type("/ssm_cfg") != QUENCH_JSON_OBJECT || json.size("/ssm_cfg") != 0) {
-    decoder::refuse_unknown_keys(json, "", kUnderstood);
-  } else {
-    std::array<std::string_view, kUnderstood.size() + 1> with_empty{};
-    std::copy(kUnderstood.begin(), kUnderstood.end(), with_empty.begin());
-    with_empty.back() = "ssm_cfg";
-    decoder::refuse_unknown_keys(json, "", with_empty);
-  }
+  decoder::refuse_unknown_keys(json, "", understood_keys(json));
   Config config{};
   config.blocks = required_size(json, "num_hidden_layers", 1, decoder::kMaxBlocks);
   config.width = required_size(json, "hidden_size", 1, decoder::kMaxWidth);

@@ -33,6 +33,7 @@ class Olmo final : public decoder::LlamaFamily<Olmo> {
       return LlamaFamily::open(args);
     }
     const decoder::LlamaModel model = read_original(config);
+    tell_unknown_original_keys(config);
     if ((args.flags & (QUENCH_OPEN_INITIALIZE | QUENCH_OPEN_SHAPES)) != 0) {
       return std::make_unique<Olmo>(model, args);  // throws: there is no rule to draw weights
     }

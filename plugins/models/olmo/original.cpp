@@ -158,6 +158,10 @@ bool is_original(const kit::Json& config) {
   return type == "hf_olmo" || (type == "olmo" && config.has("/d_model"));
 }
 
+void tell_unknown_original_keys(const kit::Json& config) {
+  decoder::tell_unknown_keys(config, kKeys);
+}
+
 LlamaModel read_original(const kit::Json& config) {
   refuse_other_forwards(config);
   LlamaModel model{};

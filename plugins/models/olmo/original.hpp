@@ -15,6 +15,9 @@ bool is_original(const kit::Json& config);
 // not have: ALiBi, norms with weights or on q and k, parallel blocks, biases, other activations.
 decoder::LlamaModel read_original(const kit::Json& config);
 
+// Warns of keys of such a config that nothing is known of.
+void tell_unknown_original_keys(const kit::Json& config);
+
 // Shows `source` under the names of later files:
 //   transformer.wte, ff_out                   embed_tokens, lm_head
 //   blocks.N.att_proj, attn_out               q_proj over k_proj over v_proj, o_proj

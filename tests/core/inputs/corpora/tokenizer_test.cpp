@@ -161,6 +161,39 @@ TEST_CASE("tokenizer: special tokens are refused where tokenizer_config.json and
         "agree");
 }
 
+TEST_CASE("tokenizer: added tokens that tokenizer_config.json has otherwise are refused by name",
+          "[core][tokenizers]") {
+  const TemporaryDir folder;
+  nlohmann::json json = nlohmann::json::parse(byte_level_json());
+  json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"c", 2}, {"x", 3}};
+  json["model"]["merges"] = nlohmann::json::array();
+  json["post_processor"] = nlohmann::json();
+  json["added_tokens"] = {
+      {{"id", 4}, {"content", "<s>"}, {"special", true}},
+      {{"id", 5}, {"content", "<pad>"}, {"special", true}},
+  };
+  const auto fault = [&](const nlohmann::json& listed) {
+    folder.write("tokenizer.json", json.dump());
+    folder.write("tokenizer_config.json", nlohmann::json{{"added_tokens_decoder", listed}}.dump());
+    const std::string message =
+        message_of([&] { Tokenizer::open(built_catalog(), folder / "tokenizer.json"); });
+    const std::string start =
+        (folder / "tokenizer_config.json").string() + ": added_tokens_decoder: ";
+    return message.starts_with(start) ? message.substr(start.size()) : message;
+  };
+  CHECK(fault({{"4", {{"content", "<s>"}}}, {"5", {{"content", "<pad>"}}}}).empty());
+  CHECK(fault({{"4", {{"content", "<s>"}}}}).empty());  // says nothing of the other
+  CHECK(fault({{"4", 7}, {"5", {{"content", ""}}}}).empty());
+  CHECK(fault({{"5", {{"content", "<s>"}}}, {"4", {{"content", "<pad>"}}}}) ==
+        "'<pad>' has id 4, and in the tokenizer's file id 5: make the two agree");
+  CHECK(fault({{"6", {{"content", "ab"}}}}) ==
+        "'ab' has id 6, and in the tokenizer's file there is no such token: make the two agree");
+  CHECK(fault({{"six", {{"content", "<s>"}}}}) ==
+        "'<s>' has id six, and in the tokenizer's file id 4: make the two agree");
+  CHECK(fault({{"6", {{"content", "<mask>"}}}})
+            .ends_with("there is no such token: make the two agree"));
+}
+
 TEST_CASE("tokenizer: of a folder the file that has a tokenizer's name is taken",
           "[core][tokenizers]") {
   Catalog& catalog = built_catalog();

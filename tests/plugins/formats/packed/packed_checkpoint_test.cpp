@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <utility>
 
+#include "core/plugin/services/heard_warnings.hpp"
 #include "tests/plugins/formats/messages.hpp"
 #include "tests/plugins/formats/packed/built_folder.hpp"
 #include "tests/run/built_catalog.hpp"
@@ -193,6 +196,36 @@ TEST_CASE("packed weights: a group size that the shapes contradict is refused, a
     config["group_size"] = size;
     CHECK(fault_of(gptq_tensors(), config).empty());
   }
+}
+
+TEST_CASE(
+    "packed weights: a g_idx that is not in order decides, also without desc_act, and is told",
+    "[formats][packed]") {
+  // Two groups of four columns, of scales 1 and 2; every code is one above the zero.
+  BuiltTensors tensors = gptq_tensors();
+  tensors["m.qzeros"] = words({2, 1}, {0x77777777U, 0x77777777U});
+  std::vector<uint16_t> scales(16, kHalfOne);
+  std::fill(scales.begin() + 8, scales.end(), uint16_t{0x4000});  // 2
+  tensors["m.scales"] = halves({2, 8}, scales);
+  nlohmann::json config = gptq_config();
+  config["group_size"] = 4;
+  const auto with_order = [&](const std::vector<uint32_t>& groups, bool desc_act) {
+    tensors["m.g_idx"] = words({8}, groups);
+    config["desc_act"] = desc_act;
+    const HeardWarnings heard(HeardWarnings::Fate::kByInner);
+    std::vector<float> row = weight_of(tensors, config);
+    row.resize(8);
+    return std::pair(row, heard.lines());
+  };
+  const std::vector<float> in_order = {1, 1, 1, 1, 2, 2, 2, 2};
+  const std::vector<float> mixed = {2, 1, 2, 1, 1, 2, 1, 2};
+  CHECK(with_order({0, 0, 0, 0, 1, 1, 1, 1}, false) ==
+        std::pair(in_order, std::vector<std::string>()));
+  CHECK(with_order({1, 0, 1, 0, 0, 1, 0, 1}, true) == std::pair(mixed, std::vector<std::string>()));
+  const auto [row, warnings] = with_order({1, 0, 1, 0, 0, 1, 0, 1}, false);
+  CHECK(row == mixed);
+  REQUIRE(warnings.size() == 1);
+  CHECK_THAT(warnings[0], Catch::Contains("the stored groups of 1 weights are not (m.weight)"));
 }
 
 TEST_CASE("packed weights: a missing g_idx is refused only where the order is stored",

@@ -2,6 +2,7 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 
+#include "core/plugin/services/heard_warnings.hpp"
 #include "formats/gptq_layout/gptq_config.hpp"
 #include "tests/plugins/formats/messages.hpp"
 #include "tests/plugins/formats/packed/built_folder.hpp"
@@ -67,6 +68,51 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
        {{"g", {{"weights", {{"num_bits", 4}}}, {"input_activations", {{"num_bits", 8}}}}}}}};
   CHECK(fault_of(activations) ==
         "c: g: input_activations are quantized too, read are weights alone");
+}
+
+TEST_CASE("quantization config: a member that nothing is known of is one warning",
+          "[formats][packed]") {
+  const auto told = [](const json& config) {
+    const BuiltFolder folder(gptq_tensors(), config);
+    const HeardWarnings heard(HeardWarnings::Fate::kByInner);
+    CHECK_NOTHROW(open_checkpoint_folder(built_catalog(), folder.path()));
+    std::string out;
+    for (const std::string& line : heard.lines()) {
+      const std::string where = (folder.path() / "config.json").string();
+      out += line.starts_with(where) ? line.substr(where.size()) : line;
+    }
+    return out;
+  };
+  CHECK(told(gptq_config()).empty());
+  CHECK(told(with(gptq_config(), "damp_percent", 0.01)).empty());
+  CHECK(told(with(gptq_config(), "rotation", nullptr)).empty());
+  json config = with(gptq_config(), "made_by", "someone");
+  config["url"] = "x";
+  CHECK(told(config) ==
+        ": quantization_config: made_by, url: not known, taken to change no weights");
+  CHECK(told(with(gptq_config(), "use_smooth", false)) ==
+        ": quantization_config: use_smooth: not known, taken to change no weights");
+}
+
+TEST_CASE("quantization config: a member that speaks of weights and is not off is refused by name",
+          "[formats][packed]") {
+  const std::string why = ": not understood, and might change what weights are";
+  for (const std::string key : {"rotation", "adapter", "is_marlin_format", "smooth_factor",
+                                "zero_offset", "act_bits", "kv_cache_quant", "lut_size"}) {
+    CHECK(fault_of(with(gptq_config(), key, "some")) == "c: " + key + why);
+  }
+  const json awq = {{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}};
+  CHECK(fault_of(with(awq, "desc_act", true)) == "c: desc_act" + why);
+  CHECK(fault_of(
+            {{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}, {"load_in_4bit", true}}) ==
+        "c: load_in_4bit" + why);
+  json compressed = {
+      {"quant_method", "compressed-tensors"},
+      {"config_groups", {{"g", {{"weights", {{"num_bits", 4}, {"dynamic", true}}}}}}}};
+  CHECK(fault_of(compressed) == "c: config_groups.g.weights.dynamic" + why);
+  compressed["config_groups"]["g"]["weights"]["dynamic"] = false;
+  compressed["config_groups"]["g"]["scale_of_groups"] = 2;
+  CHECK(fault_of(compressed) == "c: config_groups.g.scale_of_groups" + why);
 }
 
 TEST_CASE("quantization config: every number of every method is checked by its key",

@@ -210,16 +210,22 @@ TEST_CASE("gpt_neox: all tensors that do not fit are named at once", "[models][g
   CHECK_THAT(message, Catch::Contains("dense_4h_to_h.bias [24] int32"));
 }
 
-TEST_CASE("gpt_neox: a bias of zeros that the model has not is passed over", "[models][gpt_neox]") {
+TEST_CASE("gpt_neox: a bias of 0 or -0 that the model has not is passed over",
+          "[models][gpt_neox]") {
   const TinyModel model = drawn();
   MemorySource source;
   model.store(source, kit::kFloat32);
   const std::vector<double> logits = logits_of(model, model.config(), source);
   source.add("embed_out.bias", {37}, std::vector<double>(37), kit::kFloat32);
   CHECK(logits_of(model, model.config(), source) == logits);
+  for (const quench_dtype dtype : {kit::kFloat32, kit::kBFloat16, kit::kFloat16, kit::kFloat64}) {
+    source.remove("embed_out.bias");
+    source.add("embed_out.bias", {37}, std::vector<double>(37, -0.0), dtype);
+    CHECK(logits_of(model, model.config(), source) == logits);
+  }
   source.remove("embed_out.bias");
-  std::vector<double> last(37);
-  last.back() = 1e-30;
+  std::vector<double> last(37, -0.0);
+  last.back() = -1e-30;
   source.add("embed_out.bias", {37}, last, kit::kFloat32);
   CHECK_THROWS_WITH(logits_of(model, model.config(), source),
                     Catch::Contains("unexpected embed_out.bias"));

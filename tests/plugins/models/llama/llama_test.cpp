@@ -4,6 +4,7 @@
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/test_host.hpp"
 
 namespace quench::test {
 
@@ -127,6 +128,28 @@ TEST_CASE("llama: a config that cannot be is refused by key", "[models][llama]")
           "rope_parameters: full_attention: not understood");
   requires_key(model, "rms_norm_eps");
   requires_key(model, "num_hidden_layers");
+}
+
+TEST_CASE("llama: a key that nothing is known of is one warning, and changes no logit",
+          "[models][llama]") {
+  TinyLlama model;
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  json config = model.config();
+  const std::vector<double> wanted = logits_of(model, config, source);
+  config["use_mrope"] = false;
+  config["custom_pipelines"] = {{"text-generation", {{"impl", "x.P"}}}};
+  config["unsloth_fixed"] = true;
+  const size_t before = logged().size();
+  CHECK(logits_of(model, config, source) == wanted);
+  CHECK(logged().size() == before);
+  config["trained_on"] = "books";
+  CHECK(probe(config) == 100);
+  CHECK(logged().size() == before);  // whoever opens it says so
+  CHECK(logits_of(model, config, source) == wanted);
+  REQUIRE(logged().size() == before + 1);
+  CHECK_THAT(logged().back(), Catch::Contains("config.json: trained_on: not known"));
 }
 
 TEST_CASE("llama: every spelling of a setting means the same", "[models][llama]") {
