@@ -76,7 +76,7 @@ class Watch:
                 if record["averaging"] is None}
 
     def look(self):
-        """(what is settled and not measured, whether anything else may still become so)"""
+        """(all that is there, what of it is settled and not measured, what has records)"""
         has_config = any(value.startswith("checkpoints.config=") for value in self.options.set)
         found = find(self.options.folders, has_config)
         for one in found:
@@ -117,15 +117,16 @@ class Watch:
         return 2 if outcome.code == 2 and not any_before else 0
 
     def run(self):
-        first = self.settled.clock()
+        first = None  # what does not change from then on is what --once measures
         while not self.stopped.is_set():
             found, pending, known = self.look()
+            first = self.settled.looked if first is None else first
             if pending:
                 code = self.measure(pending[0], found, known)
                 if code:
                     return code
                 continue
-            if self.options.once and self.settled.clock() - first >= self.options.settle:
+            if self.options.once and self.settled.looked - first >= self.options.settle:
                 return 1 if self.failures else 0
             self.stopped.wait(min(max(self.options.settle / 2, 0.1), 5))
         return 130

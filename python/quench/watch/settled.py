@@ -9,11 +9,13 @@ class Settled:
 
     def __init__(self, seconds, clock=time.monotonic):
         self.seconds, self.clock = seconds, clock
+        self.looked = None  # when `of` was last asked
         self._since = {}  # path: (its files, when they were first seen so)
 
     def of(self, found):
         """Those that are whole and settled."""
         now, out, since = self.clock(), [], {}
+        self.looked = now
         for one in found:
             files, first = self._since.get(one.path, (None, now))
             since[one.path] = (one.files, first if files == one.files else now)
