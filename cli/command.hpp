@@ -143,6 +143,7 @@ void add_merge(Verb& verb, Context& context);
 void add_verify(Verb& verb, Context& context);
 void add_forget(Verb& verb, Context& context);
 void add_export(Verb& verb, Context& context);
+void add_watch(Verb& verb, Context& context);
 void add_eval(Verb& verb, Context& context);
 void add_gate(Verb& verb, Context& context);
 void add_compare(Verb& verb, Context& context);

@@ -106,6 +106,8 @@ constexpr Command kCommands[] = {
     {"run", "Experiments", "Run the experiments of a manifest", quench::add_run},
     {"submit", "Experiments", "Send what is left of a run to a Slurm or HTCondor cluster",
      quench::add_submit},
+    {"watch", "Experiments", "Measure the checkpoints of a training while it runs",
+     quench::add_watch},
     {"status", "Experiments", "Show what is running, what is done and what is left",
      quench::add_status},
     {"why", "Experiments", "Explain why a cell is computed, reused or failed", quench::add_why},

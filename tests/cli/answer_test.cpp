@@ -35,7 +35,8 @@ const std::string kManifest =
 const std::string kMetric = "validation_loss:text=t.txt,block=16";
 
 // What has no --json: their output is what another program reads.
-const std::set<std::string> kWithout = {"schema", "completion", "import", "tokenize", "export"};
+const std::set<std::string> kWithout = {"schema",   "completion", "import",
+                                        "tokenize", "export",     "watch"};
 
 std::vector<std::string> verbs(const Workplace& here) {
   const std::string script = here.run({"completion", "bash"}).out;

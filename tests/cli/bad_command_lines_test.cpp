@@ -40,10 +40,21 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
   const BadLine cases[] = {
       {{"frobnicate"},
        "quench: no subcommand is called frobnicate; there are init, import, plan, fetch, run, "
-       "submit, status, why, adopt, results, report, diff, merge, verify, forget, export, eval, "
+       "submit, watch, status, why, adopt, results, report, diff, merge, verify, forget, export, "
+       "eval, "
        "gate, "
        "compare, quantize, average, layer, logits, tokenize, plugins, doctor, schema, clean, "
        "completion"},
+      {{"watch"}, "quench watch: folders is required; see `quench watch --help`"},
+      {{"watch", "gone"}, "gone: no such folder"},
+      {{"watch", "t.txt"}, "t.txt: is no folder"},
+      {{"watch", "tiny", "--manifest", "gone.yaml"}, "gone.yaml: no such file"},
+      {{"watch", "tiny", "--manifest", "tiny"}, "tiny: is no file"},
+      {{"watch", "tiny", "--config", "gone.json"}, "gone.json: no such file"},
+      {{"watch", "tiny", "--settle", "-1"},
+       "quench watch: --settle: Value -1 not in range 0 to 86400; see `quench watch --help`"},
+      {{"watch", "tiny", "--threads", "0"},
+       "quench watch: --threads: Value 0 not in range 1 to 1024; see `quench watch --help`"},
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
       {eval_with({"--frob"}), "quench eval: unknown option --frob; see `quench eval --help`"},
@@ -314,6 +325,8 @@ TEST_CASE("bad command line: a path longer than the system takes is told like an
       {"verify", path},
       {"report", path},
       {"export", path, "--to", "tensorboard"},
+      {"watch", path},
+      {"watch", "tiny", "--manifest", path},
       {"init", path},
       {"init", "tiny", "-o", path},
       {"why", path, "tiny"}};

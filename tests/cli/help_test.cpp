@@ -14,10 +14,10 @@ using quench::test::Workplace;
 namespace {
 
 const std::vector<std::string> kVerbs = {
-    "init",    "import",  "fetch",   "plan",     "run",       "submit", "status", "why",
-    "adopt",   "results", "report",  "diff",     "merge",     "verify", "forget", "export",
-    "eval",    "gate",    "compare", "quantize", "average",   "layer",  "logits", "tokenize",
-    "plugins", "doctor",  "schema",  "clean",    "completion"};
+    "init",     "import",  "fetch",  "plan",    "run",      "submit",    "status", "why",
+    "adopt",    "results", "report", "diff",    "merge",    "verify",    "forget", "export",
+    "watch",    "eval",    "gate",   "compare", "quantize", "average",   "layer",  "logits",
+    "tokenize", "plugins", "doctor", "schema",  "clean",    "completion"};
 
 }  // namespace
 

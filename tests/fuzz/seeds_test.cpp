@@ -18,6 +18,7 @@
 #include "core/hub/fetch/hub_replies.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/record.hpp"
+#include "formats/dcp/metadata.hpp"
 #include "formats/torch/pickle.hpp"
 #include "formats/torch/torch_state.hpp"
 #include "tests/fuzz/packed_place.hpp"
@@ -116,6 +117,10 @@ TEST_CASE("fuzz seeds: each is what its reader takes", "[fuzz]") {
   CHECK(formats::find_state(graph, "seed").size() == 4);
   CHECK_THAT(format_message_of([] { formats::read_pickle(seed("pickle/system.pkl"), "seed"); }),
              Catch::Contains("'os.system', refused"));
+  CHECK(formats::read_metadata(seed("pickle/parts.metadata"), "seed").size() == 7);
+  CHECK_THAT(
+      format_message_of([] { formats::read_metadata(seed("pickle/system.metadata"), "seed"); }),
+      Catch::Contains("'posix.system', refused"));
   for (std::istringstream lines(seed("record/two")); lines;) {
     std::string line;
     if (std::getline(lines, line)) {

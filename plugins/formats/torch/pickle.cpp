@@ -1,4 +1,4 @@
-// Facts from Python's pickletools: the instructions of protocol 2.
+// Facts from Python's pickletools: the instructions of protocols 2 to 5.
 #include "formats/torch/pickle.hpp"
 
 #include <algorithm>
@@ -61,15 +61,21 @@ constexpr Instruction kRefused[] = {
 
 class Interpreter {
  public:
-  Interpreter(std::string_view pickle, const std::string& name) : pickle_(pickle), name_(name) {}
+  // Without classes: what torch.save writes.
+  Interpreter(std::string_view pickle, const std::string& name,
+              std::span<const PickleClass> classes)
+      : pickle_(pickle), name_(name), classes_(classes) {}
 
   PickleGraph run() {
     if (take() != 0x80) {
       refuse("does not begin with a protocol");
     }
     const unsigned protocol = take();
-    if (protocol != 2) {
+    if (classes_.empty() && protocol != 2) {
       refuse(fmt::format("pickle protocol {}, wanted 2, which torch.save writes", protocol));
+    }
+    if (protocol < 2 || protocol > 5) {
+      refuse(fmt::format("pickle protocol {}, wanted 2 to 5", protocol));
     }
     for (;;) {
       start_ = at_;
@@ -259,7 +265,34 @@ class Interpreter {
 
   void push_global() {
     const std::string_view module = take_line();
-    const std::string_view name = take_line();
+    push_name(module, take_line());
+  }
+
+  void push_stack_global() {
+    const PickleId name = pop();
+    const PickleId module = pop();
+    if (value(name).kind != PickleKind::kText || value(module).kind != PickleKind::kText) {
+      refuse("STACK_GLOBAL of something that is not two strings");
+    }
+    push_name(value(module).text, value(name).text);
+  }
+
+  bool push_class(std::string_view module, std::string_view name) {
+    const auto found = std::find_if(classes_.begin(), classes_.end(), [&](const PickleClass& one) {
+      return one.module == module && one.name == name;
+    });
+    if (found == classes_.end()) {
+      return false;
+    }
+    push(PickleKind::kGlobal, found - classes_.begin());
+    graph_.values.back().name.global = PickleGlobal::kClass;
+    return true;
+  }
+
+  void push_name(std::string_view module, std::string_view name) {
+    if (push_class(module, name)) {
+      return;
+    }
     const std::optional<PickleName> known = pickle_name(module, name);
     if (!known) {
       const std::string full = printable(std::string(module) + "." + std::string(name));
@@ -273,10 +306,10 @@ class Interpreter {
              "sparse, ...): {}",
              name_, start_, full, kCastAdvice);
       }
-      refuse(
-          fmt::format("names '{}', refused: a checkpoint may name only tensors, storages, dtypes "
-                      "and OrderedDict, and nothing in it is executed",
-                      full));
+      refuse(fmt::format(
+          "names '{}', refused: a checkpoint may name only {}, and nothing in it is executed", full,
+          classes_.empty() ? "tensors, storages, dtypes and OrderedDict"
+                           : "dtypes and the classes of its metadata"));
     }
     PickleValue made;
     made.kind = PickleKind::kGlobal;
@@ -289,6 +322,26 @@ class Interpreter {
   void push_tensor(const std::vector<PickleId>& arguments) {
     graph_.tensors.push_back(tensor_of(graph_, arguments));
     push(PickleKind::kTensor, static_cast<int64_t>(graph_.tensors.size() - 1));
+  }
+
+  void push_object(int64_t which, PickleId arguments) {
+    count_items(1);
+    PickleValue made;
+    made.kind = PickleKind::kObject;
+    made.integer = which;
+    made.items = {arguments};
+    push(std::move(made));
+  }
+
+  void new_object() {
+    const PickleId arguments = pop();
+    const PickleId which = pop();
+    if (value(which).kind != PickleKind::kGlobal ||
+        value(which).name.global != PickleGlobal::kClass ||
+        value(arguments).kind != PickleKind::kTuple) {
+      refuse("NEWOBJ of something that is not a class with a tuple of arguments");
+    }
+    push_object(value(which).integer, arguments);
   }
 
   // A call of one of the few names; each makes plain data.
@@ -325,6 +378,8 @@ class Interpreter {
           refuse("torch.Size of something that is not a tuple");
         }
         return push_id(arguments[0]);
+      case PickleGlobal::kClass:
+        return push_object(callable.integer, arguments_id);
       case PickleGlobal::kStorage:
       case PickleGlobal::kDtype:
         break;
@@ -332,11 +387,19 @@ class Interpreter {
     refuse("REDUCE of a name that cannot be called");
   }
 
-  // Attributes of an OrderedDict (`_metadata` of a state dict) are dropped.
+  // Attributes of an OrderedDict (`_metadata` of a state dict) are dropped; those of an object are
+  // its state.
   void build() {
-    pop();
-    if (value(top()).kind != PickleKind::kDict) {
-      refuse(fmt::format("BUILD on {}, wanted a dict", pickle_kind_name(value(top()).kind)));
+    const PickleId state = pop();
+    PickleValue& target = value(top());
+    if (target.kind == PickleKind::kObject) {
+      if (target.items.size() != 1) {
+        refuse("BUILD on an object that has its state");
+      }
+      count_items(1);
+      target.items.push_back(state);
+    } else if (target.kind != PickleKind::kDict) {
+      refuse(fmt::format("BUILD on {}, wanted a dict", pickle_kind_name(target.kind)));
     }
   }
 
@@ -404,19 +467,48 @@ class Interpreter {
       case 'b':
         return build();
       default:
+        return classes_.empty() ? refuse_instruction(code) : execute_newer(code);
+    }
+  }
+
+  // Objects, and what protocols 3 to 5 have for what protocol 2 can say.
+  void execute_newer(unsigned char code) {
+    switch (code) {
+      case 0x81:
+        return new_object();
+      case 0x8C:
+        return push_text(take(take_number(1)));
+      case 0x8D:
+        return push_text(take(take_number(8)));
+      case 0x93:
+        return push_stack_global();
+      case 0x94:
+        return put(memo_.size());
+      case 0x95:
+        return skip_frame(take_number(8));
+      default:
         return refuse_instruction(code);
+    }
+  }
+
+  // A frame only says how much can be read ahead.
+  void skip_frame(uint64_t bytes) const {
+    if (bytes > pickle_.size() - at_) {
+      refuse(fmt::format("frame of {} bytes, {} are left", bytes, pickle_.size() - at_));
     }
   }
 
   [[noreturn]] void refuse_instruction(unsigned char code) const {
     const auto found = std::find_if(std::begin(kRefused), std::end(kRefused),
                                     [&](const Instruction& one) { return one.code == code; });
-    refuse(fmt::format("instruction {} is refused, torch.save has no use for it",
-                       found == std::end(kRefused) ? fmt::format("0x{:02x}", code) : found->name));
+    refuse(fmt::format("instruction {} is refused, {} no use for it",
+                       found == std::end(kRefused) ? fmt::format("0x{:02x}", code) : found->name,
+                       classes_.empty() ? "torch.save has" : "metadata of a checkpoint have"));
   }
 
   std::string_view pickle_;
   const std::string& name_;
+  std::span<const PickleClass> classes_;
   size_t at_ = 0;
   size_t start_ = 0;  // of the current instruction
   size_t items_ = 0;  // references held by containers
@@ -429,11 +521,16 @@ class Interpreter {
 }  // namespace
 
 PickleGraph read_pickle(std::string_view pickle, const std::string& name) {
+  return read_objects(pickle, name, {});
+}
+
+PickleGraph read_objects(std::string_view pickle, const std::string& name,
+                         std::span<const PickleClass> classes) {
   if (pickle.size() > kPickleMaxBytes) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, at most {} are read", name, pickle.size(),
          kPickleMaxBytes);
   }
-  return Interpreter(pickle, name).run();
+  return Interpreter(pickle, name, classes).run();
 }
 
 }  // namespace quench::formats

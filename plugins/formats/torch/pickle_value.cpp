@@ -19,8 +19,8 @@ constexpr Allowed storage(std::string_view name, quench_dtype dtype) {
   return {"torch", name, {PickleGlobal::kStorage, dtype}};
 }
 
-constexpr Allowed dtype_value(std::string_view name) {
-  return {"torch", name, {PickleGlobal::kDtype, {}}};
+constexpr Allowed dtype_value(std::string_view name, quench_dtype dtype) {
+  return {"torch", name, {PickleGlobal::kDtype, dtype}};
 }
 
 constexpr std::array kAllowed{
@@ -39,16 +39,16 @@ constexpr std::array kAllowed{
     storage("CharStorage", kInt8),
     storage("ByteStorage", kUInt8),
     storage("BoolStorage", kBool),
-    dtype_value("float64"),
-    dtype_value("float32"),
-    dtype_value("float16"),
-    dtype_value("bfloat16"),
-    dtype_value("int64"),
-    dtype_value("int32"),
-    dtype_value("int16"),
-    dtype_value("int8"),
-    dtype_value("uint8"),
-    dtype_value("bool"),
+    dtype_value("float64", kFloat64),
+    dtype_value("float32", kFloat32),
+    dtype_value("float16", kFloat16),
+    dtype_value("bfloat16", kBFloat16),
+    dtype_value("int64", kInt64),
+    dtype_value("int32", kInt32),
+    dtype_value("int16", kInt16),
+    dtype_value("int8", kInt8),
+    dtype_value("uint8", kUInt8),
+    dtype_value("bool", kBool),
 };
 
 }  // namespace
@@ -88,6 +88,8 @@ const char* pickle_kind_name(PickleKind kind) {
       return "a storage";
     case PickleKind::kTensor:
       return "a tensor";
+    case PickleKind::kObject:
+      return "an object";
     case PickleKind::kOther:
       break;
   }

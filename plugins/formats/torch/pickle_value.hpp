@@ -1,4 +1,4 @@
-// What a pickle of torch.save holds: plain data, tensors as descriptions, never an object.
+// What a pickle holds: plain data, tensors and objects as descriptions, never an object itself.
 #pragma once
 
 #include <cstdint>
@@ -20,11 +20,12 @@ enum class PickleGlobal : uint8_t {
   kSize,              // torch.Size
   kStorage,           // torch.FloatStorage, ...
   kDtype,             // torch.float32, ... as a value
+  kClass,             // one of the classes that the reader was given
 };
 
 struct PickleName {
   PickleGlobal global;
-  quench_dtype dtype{};  // of kStorage
+  quench_dtype dtype{};  // of kStorage and kDtype
 };
 
 // Nothing when `module`.`name` is not allowed.
@@ -45,6 +46,7 @@ enum class PickleKind : uint8_t {
   kGlobal,
   kStorage,
   kTensor,
+  kObject,
 };
 
 const char* pickle_kind_name(PickleKind kind);
@@ -53,10 +55,14 @@ using PickleId = uint32_t;
 
 struct PickleValue {
   PickleKind kind = PickleKind::kOther;
-  PickleName name{};      // kGlobal; for kStorage its dtype
-  int64_t integer = 0;    // kBoolean, kInteger; kStorage: elements; kTensor: index into tensors
+  PickleName name{};  // kGlobal; for kStorage its dtype
+  // kBoolean, kInteger; kStorage: elements; kTensor: index into tensors; kObject and a kGlobal that
+  // is a kClass: index into the reader's classes
+  int64_t integer = 0;
   std::string_view text;  // kText; kStorage: key. Points into the pickle
-  std::vector<PickleId> items;  // kTuple, kList: elements; kDict: key, value, key, value, ...
+  // kTuple, kList: elements; kDict: key, value, key, value, ...; kObject: the arguments that it was
+  // made with, and its state where it has one
+  std::vector<PickleId> items;
 };
 
 // A view into a storage.

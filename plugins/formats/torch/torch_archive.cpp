@@ -88,14 +88,23 @@ void check_metadata(const PickleTensor& tensor, const std::string& whose) {
 }  // namespace
 
 TorchArchive::TorchArchive(const kit::Place& place, const std::string& name) : file_(place, name) {
+  read_archive(nullptr);
+}
+
+TorchArchive::TorchArchive(PlaceFile file, const std::string& tensor) : file_(std::move(file)) {
+  read_archive(&tensor);
+}
+
+void TorchArchive::read_archive(const std::string* alone) {
   check_format(file_);
   const ZipArchive archive(file_);
   const std::string folder = find_folder(archive, file_.path());
   check_byte_order(archive, folder, file_.path());
-  add_tensors(archive, folder);
+  add_tensors(archive, folder, alone);
 }
 
-void TorchArchive::add_tensors(const ZipArchive& archive, const std::string& folder) {
+void TorchArchive::add_tensors(const ZipArchive& archive, const std::string& folder,
+                               const std::string* alone) {
   const std::string pickle = archive.read(*archive.find(folder + "/data.pkl"), kPickleMaxBytes);
   const std::string where = file_.path() + ": data.pkl";
   const PickleGraph graph = read_pickle(pickle, where);
@@ -120,7 +129,8 @@ void TorchArchive::add_tensors(const ZipArchive& archive, const std::string& fol
       std::tuple<uint64_t, std::string, uint64_t, std::vector<int64_t>, std::vector<int64_t>, bool>,
       uint64_t>
       first_of;
-  for (const NamedPickleTensor& named : find_state(graph, where)) {
+  for (const NamedPickleTensor& named :
+       alone != nullptr ? lone_tensor(graph, where, *alone) : find_state(graph, where)) {
     const PickleTensor& tensor = graph.tensors[named.tensor];
     const ZipMember* member = archive.find(folder + "/data/" + std::string(tensor.storage));
     const std::string whose = file_.path() + ": tensor '" + printable(named.name) + "'";

@@ -18,6 +18,8 @@ class TorchArchive final : public kit::Checkpoint {
   // Throws Error: INVALID_ARGUMENT, UNSUPPORTED (legacy formats, with the way to convert them;
   // big-endian archives; element types), DATA_LOSS (checksum of the pickle).
   TorchArchive(const kit::Place& place, const std::string& name);
+  // Of one tensor, which torch.save was given by itself; it gets this name.
+  TorchArchive(PlaceFile file, const std::string& tensor);
 
   void read_elements(uint64_t index, uint64_t first, uint64_t elements,
                      void* destination) const override;
@@ -36,7 +38,9 @@ class TorchArchive final : public kit::Checkpoint {
 
   void gather(const View& view, const TensorInfo& tensor, uint64_t first, uint64_t elements,
               char* destination) const;
-  void add_tensors(const ZipArchive& archive, const std::string& folder);
+  // `alone`: the name of the only tensor, null for a state dict.
+  void read_archive(const std::string* alone);
+  void add_tensors(const ZipArchive& archive, const std::string& folder, const std::string* alone);
 
   PlaceFile file_;
   std::vector<View> views_;

@@ -1,9 +1,9 @@
 #include "formats/torch/torch_state.hpp"
 
 #include <algorithm>
-#include <unordered_set>
 
 #include "formats/shared/failure.hpp"
+#include "formats/torch/wrapped_names.hpp"
 
 namespace quench::formats {
 
@@ -113,46 +113,17 @@ const PickleValue& weights_in(const PickleGraph& graph, const PickleValue& root)
   return root;
 }
 
-// Takes out what wrappers of torch put into names: "module." of DistributedDataParallel in front of
-// all of them, "_orig_mod." of torch.compile wherever it stands, in any order and number.
-void unwrap_names(std::vector<NamedPickleTensor>& tensors, const std::string& where) {
-  constexpr std::string_view kParallel = "module.";
-  constexpr std::string_view kCompiled = "_orig_mod.";
-  const auto uncompile = [&](std::string& name) {
-    for (size_t at = name.find(kCompiled); at != std::string::npos; at = name.find(kCompiled, at)) {
-      if (at == 0 || name[at - 1] == '.') {
-        name.erase(at, kCompiled.size());
-      } else {
-        at += kCompiled.size();
-      }
-    }
-  };
-  bool changed = false;
-  for (NamedPickleTensor& tensor : tensors) {
-    const size_t before = tensor.name.size();
-    uncompile(tensor.name);
-    changed |= tensor.name.size() != before;
-  }
-  while (std::all_of(tensors.begin(), tensors.end(), [&](const NamedPickleTensor& tensor) {
-    return tensor.name.starts_with(kParallel) && tensor.name.size() > kParallel.size();
-  })) {
-    for (NamedPickleTensor& tensor : tensors) {
-      tensor.name.erase(0, kParallel.size());
-    }
-    changed = true;
-  }
-  std::unordered_set<std::string_view> names;
-  for (const NamedPickleTensor& tensor : tensors) {
-    if (changed && !names.insert(tensor.name).second) {
-      fail(QUENCH_INVALID_ARGUMENT,
-           "{}: two tensors are called '{}' without \"module.\" and "
-           "\"_orig_mod.\"",
-           where, printable(tensor.name));
-    }
-  }
-}
-
 }  // namespace
+
+std::vector<NamedPickleTensor> lone_tensor(const PickleGraph& graph, const std::string& name,
+                                           const std::string& tensor) {
+  const PickleValue& root = graph.values[graph.root];
+  if (root.kind != PickleKind::kTensor) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: holds {}, wanted the tensor '{}'", name,
+         pickle_kind_name(root.kind), printable(tensor));
+  }
+  return {{tensor, static_cast<uint32_t>(root.integer)}};
+}
 
 std::vector<NamedPickleTensor> find_state(const PickleGraph& graph, const std::string& name) {
   const PickleValue& root = graph.values[graph.root];
@@ -167,7 +138,11 @@ std::vector<NamedPickleTensor> find_state(const PickleGraph& graph, const std::s
     fail(QUENCH_INVALID_ARGUMENT,
          "{}: no tensor at the root or under 'state_dict', 'model' or 'model_state_dict'", name);
   }
-  unwrap_names(found, name);
+  std::vector<std::string*> names;
+  for (NamedPickleTensor& tensor : found) {
+    names.push_back(&tensor.name);
+  }
+  unwrap_names(names, name);
   return found;
 }
 

@@ -21,4 +21,8 @@ struct NamedPickleTensor {
 // `name` begins every message. Throws Error(INVALID_ARGUMENT).
 std::vector<NamedPickleTensor> find_state(const PickleGraph& graph, const std::string& name);
 
+// The tensor that is the root, under the name `tensor`. Throws as find_state.
+std::vector<NamedPickleTensor> lone_tensor(const PickleGraph& graph, const std::string& name,
+                                           const std::string& tensor);
+
 }  // namespace quench::formats

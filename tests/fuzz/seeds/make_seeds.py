@@ -39,6 +39,10 @@ torch.save({"epoch": 3, "state_dict": collections.OrderedDict(a=one, b=one.t(), 
 with zipfile.ZipFile(HERE / "torch_zip/state.pt") as archive:
     put("pickle/state.pkl", archive.read("state/data.pkl"))
 put("pickle/system.pkl", b"\x80\x02cos\nsystem\nX\x04\x00\x00\x00true\x85R.")
+# What torch.distributed.checkpoint wrote (tests/data/dcp.py), and one whose dtype is a call.
+metadata = (HERE.parent.parent / "data/dcp/one/.metadata").read_bytes()
+put("pickle/parts.metadata", metadata)
+put("pickle/system.metadata", b"\x80\x04\x8c\x05posix\x94\x8c\x06system\x94\x93\x94\x8c\x04true\x94\x85\x94R\x94.")
 put("safetensors/two.safetensors", save({"a": one, "b": half}, {"format": "pt"}))
 
 # A config.json and, behind 0xFF, the file: GPTQ and AWQ, 4 bits, groups of 4.

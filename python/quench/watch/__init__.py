@@ -1,0 +1,1 @@
+"""`quench watch`: measures the checkpoints of a training while it runs."""
