@@ -132,6 +132,7 @@ TEST_CASE("record JSON: times, memory and who computed it are not compared", "[s
   other.cached = "elsewhere";
   other.environment["threads"] = 64;
   other.environment["peak_memory_bytes"] = 5;
+  other.checkpoint["warnings"] = {"/here/config.json: a key"};
   other.details["layers"][0]["solve_seconds"] = 2.0;
   other.details["quantize_seconds"] = 5.0;
   CHECK(compared_json(one) == compared_json(other));
