@@ -123,16 +123,20 @@ void check_known_fits(Catalog& catalog, const Experiment& experiment, const HubE
   }
 }
 
-// What --strict refuses: what plugins warn of when they open the config and the files of a model.
+// What plugins warn of when they open the config and the files of a model: --strict refuses it, and
+// it is refused where the model is to be trained, since its config was written for that.
 void check_warnings(Catalog& catalog, const Experiment& experiment, const HubEnvironment& hub,
                     Checks& checks) {
+  const bool drawn = experiment.training != nullptr;
   std::set<std::string> seen;  // one config per model, as in describe_models
   for (const CheckpointCell& cell : experiment.checkpoints) {
-    if (!HeardWarnings::strict() || !seen.insert(cell.model + "\n" + cell.config).second) {
+    if ((!drawn && !HeardWarnings::strict()) ||
+        !seen.insert(cell.model + "\n" + cell.config).second) {
       continue;
     }
-    checks.attempt(cell.model, [&] {
-      const HeardWarnings heard(HeardWarnings::Fate::kByInner);
+    checks.attempt(drawn ? "train.model" : cell.model, [&] {
+      const HeardWarnings heard(drawn ? HeardWarnings::Fate::kRefused
+                                      : HeardWarnings::Fate::kByInner);
       Experiment one = experiment;
       one.checkpoints = {cell};
       describe_models(catalog, one, hub);
@@ -273,8 +277,8 @@ void check_planned_point(Catalog& catalog, const Experiment& experiment, const H
   Checks checks;
   QuantizerInstances quantizers(catalog);
   check_texts(catalog, experiment, hub, /*planned=*/true, checks);
-  check_known_fits(catalog, experiment, hub, memory, checks);
   check_warnings(catalog, experiment, hub, checks);
+  check_known_fits(catalog, experiment, hub, memory, checks);
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (may_lack_calibration(cell)) {
       checks.attempt(cell.where, [&] { check_quantizer(catalog, cell, quantizers); });

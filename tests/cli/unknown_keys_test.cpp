@@ -145,7 +145,10 @@ TEST_CASE("unknown keys: of a model that is to be trained they are refused", "[c
   for (const char* verb : {"plan", "run"}) {
     const Outcome got = here.run({verb, "m.yaml", "--out", "r"});
     CAPTURE(verb, got.out, got.err);
-    CHECK(got.code != 0);
-    CHECK_THAT(got.err + got.out, Contains(kWarning));
+    CHECK(got.code == 2);
+    CHECK_THAT(got.err,
+               Contains("train.model: " + kWarning + "; refused, as a new model is drawn"));
+    CHECK(count_of(got.err, kWarning) == 1);
+    CHECK_FALSE(fs::exists(here.folder() / "r"));
   }
 }

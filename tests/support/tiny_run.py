@@ -7,7 +7,8 @@ from pathlib import Path
 
 # Names, at any depth, of what may differ between two computations of one value: core/store/record_schema.cpp.
 NOT_COMPARED = {"attempt", "cached", "family_interpreter", "family_process", "fused_tokens", "interpreter", "log",
-                "metric_interpreter", "metric_process", "peak_memory_bytes", "process", "seconds", "stored_bytes", "threads"}
+                "metric_interpreter", "metric_process", "peak_memory_bytes", "process", "seconds", "stored_bytes", "threads",
+                "warnings"}
 
 
 def compared(value):

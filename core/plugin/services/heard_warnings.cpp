@@ -36,7 +36,8 @@ HeardWarnings::~HeardWarnings() {
 
 void HeardWarnings::check() const {
   if (!lines_.empty() && (strict() || fate_ == Fate::kRefused)) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}{}", fmt::join(lines_, "; "), strict() ? " (--strict)" : "");
+    fail(QUENCH_INVALID_ARGUMENT, "{}{}", fmt::join(lines_, "; "),
+         strict() ? " (--strict)" : "; refused, as a new model is drawn from it");
   }
 }
 

@@ -12,8 +12,8 @@ namespace quench {
 // for both.
 class HeardWarnings {
  public:
-  // Of what plugins warn: it is shown, once; it is going to be refused, and then need not be shown;
-  // or only what those inside hear counts.
+  // Of what plugins warn: it is shown, once; it is going to be refused, as a new model is drawn
+  // from the config that they warn of, and is not shown; or only what those inside hear counts.
   enum class Fate { kShown, kRefused, kByInner };
   explicit HeardWarnings(Fate fate = Fate::kShown);
   ~HeardWarnings();

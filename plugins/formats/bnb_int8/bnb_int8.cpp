@@ -27,7 +27,6 @@ namespace {
 using nlohmann::json;
 
 constexpr std::string_view kFourBits = "of weights in 4 bits, which are refused";
-constexpr std::string_view kRows = "how rows are multiplied; the weights are what is measured";
 constexpr KnownMember kMembers[] = {
     {"_load_in_4bit", kFourBits},
     {"_load_in_8bit", kRead},
@@ -38,7 +37,7 @@ constexpr KnownMember kMembers[] = {
     {"llm_int8_enable_fp32_cpu_offload", "where weights lie"},
     {"llm_int8_has_fp16_weight", "how weights are kept while training"},
     {"llm_int8_skip_modules", kTensors},
-    {"llm_int8_threshold", kRows},
+    {"llm_int8_threshold", "how rows are multiplied; the weights are what is measured"},
     {"load_in_4bit", "another layout", true},
     {"load_in_8bit", kRead},
     {"quant_method", kRead},

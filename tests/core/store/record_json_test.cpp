@@ -134,6 +134,7 @@ TEST_CASE("record JSON: times, memory and who computed it are not compared", "[s
   other.environment["peak_memory_bytes"] = 5;
   other.environment["metric_interpreter"] = "/usr/bin/python3";
   other.quantizer["interpreter"] = "/usr/bin/python3";
+  other.checkpoint["warnings"] = {"/here/config.json: a key"};
   other.details["layers"][0]["solve_seconds"] = 2.0;
   other.details["quantize_seconds"] = 5.0;
   CHECK(compared_json(one) == compared_json(other));

@@ -13,7 +13,7 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
+const InstalledHost installed;
 
 kit::Json parsed(const nlohmann::json& config) {
   const std::string text = config.dump();
