@@ -233,7 +233,9 @@ const PluginDescription& Catalog::require(const std::string& kind, const std::st
   if (const std::string near = nearest(id, ids); !near.empty()) {
     message += fmt::format("; did you mean {}?", near);
   } else if (const PluginDescription* told = that_tells_of(id, of_kind(kind))) {
-    message += fmt::format("; there is {}: {}", told->id, printable(told->summary, 400));
+    const size_t end = told->summary.find_last_not_of('.') + 1;
+    message +=
+        fmt::format("; there is {}: {}", told->id, printable(told->summary.substr(0, end), 400));
   } else if (!ids.empty()) {
     message += fmt::format("; there are {}", fmt::join(ids, ", "));
   }
