@@ -16,7 +16,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t kMostNames = 4;
+constexpr size_t kMostPlugins = 4;
 
 std::string text_at(const json& object, const char* name) {
   const auto found = object.is_object() ? object.find(name) : object.end();
@@ -90,7 +90,7 @@ std::vector<std::string> changed_interpreters(const std::filesystem::path& folde
   for (const auto& [change, names] : changes) {
     out.push_back(fmt::format(
         "{}: another Python runs {}: {}, before {}; {}{}", folder.string(),
-        first_of_names(names, kMostNames), change.now, change.before,
+        first_of_names(names, kMostPlugins), change.now, change.before,
         change.same_code ? "earlier values count, since version and packages are the same"
                          : "what it computed before is measured again",
         change.same_file

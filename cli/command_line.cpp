@@ -260,8 +260,35 @@ std::string CommandLine::completion(const std::string& shell) const {
 
 namespace {
 
-// "unknown option --tasks; did you mean --task?", or "" if every word was expected.
-std::string unexpected_word(const CLI::App& verb) {
+// What follows an option on the command line, "" if that is no value.
+std::string value_of(const std::string& option, const std::vector<const char*>& typed) {
+  if (const size_t equals = option.find('='); equals != std::string::npos) {
+    return option.substr(equals + 1);
+  }
+  const auto found = std::find(typed.begin(), typed.end(), option);
+  return found != typed.end() && found + 1 != typed.end() && **(found + 1) != '-' ? *(found + 1)
+                                                                                  : "";
+}
+
+// An option whose choices have the word: "--table latex" of "latex"; "" if there is none.
+std::string that_takes(const CLI::App& verb, const std::string& word) {
+  for (const CLI::Option* each : verb.get_options()) {
+    const std::string choices = each->get_type_name();  // "... {md,latex,text}"
+    const size_t at = word.empty() ? std::string::npos : choices.find(word);
+    if (at != std::string::npos && at > 0 && (choices[at - 1] == '{' || choices[at - 1] == ',') &&
+        (choices[at + word.size()] == ',' || choices[at + word.size()] == '}')) {
+      return each->get_name() + " " + word;
+    }
+    const auto& names = each->get_lnames();
+    if (std::find(names.begin(), names.end(), word) != names.end()) {  // --format csv
+      return "--" + word;
+    }
+  }
+  return "";
+}
+
+// "unknown option --tsk; did you mean --task?", or "" if every word was expected.
+std::string unexpected_word(const CLI::App& verb, const std::vector<const char*>& typed) {
   std::vector<std::string> words = verb.remaining(true);
   if (words.empty()) {
     return "";
@@ -278,20 +305,24 @@ std::string unexpected_word(const CLI::App& verb) {
       known.push_back("--" + word);
     }
   }
-  const std::string near = nearest(name, known);
+  std::string near = nearest(name, known);
+  if (near.empty()) {
+    near = that_takes(verb, value_of(*option, typed));
+  }
   return fmt::format("unknown option {}{}", printable(name),
                      near.empty() ? "" : fmt::format("; did you mean {}?", near));
 }
 
 // The parser's complaint as one line that points to --help. What is not expected comes before what
 // is missing: it is often the same thing under another name.
-std::string usage_message(const CLI::App& app, const CLI::ParseError& error) {
+std::string usage_message(const CLI::App& app, const CLI::ParseError& error,
+                          const std::vector<const char*>& typed) {
   const std::vector<CLI::App*> chosen = app.get_subcommands();
   const std::string command = chosen.empty() ? "quench" : "quench " + chosen[0]->get_name();
   const bool incomplete = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr ||
                           dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const std::string unexpected =
-      incomplete ? unexpected_word(chosen.empty() ? app : *chosen.back()) : "";
+      incomplete ? unexpected_word(chosen.empty() ? app : *chosen.back(), typed) : "";
   if (!unexpected.empty()) {
     return fmt::format("{}: {}; see `{} --help`", command, unexpected, command);
   }
@@ -340,7 +371,7 @@ std::function<int()> CommandLine::parse(int argc, const char* const* argv) {
       asked_for_help_ = true;
       return [code = app_->exit(error)] { return code; };
     }
-    throw UsageError(QUENCH_INVALID_ARGUMENT, usage_message(*app_, error));
+    throw UsageError(QUENCH_INVALID_ARGUMENT, usage_message(*app_, error, words));
   }
   return chosen_;
 }

@@ -14,7 +14,9 @@
 #include "cli/strict_option.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
+#include "core/base/io/file.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
+#include "core/plugin/catalog/choose.hpp"
 #include "core/store/derived.hpp"
 #include "run/manifest/resolve_items.hpp"
 
@@ -22,16 +24,43 @@ namespace quench {
 
 namespace {
 
+constexpr int64_t kLongest = 512;                     // ids of a block
+constexpr uint64_t kMostConfig = uint64_t{64} << 20;  // bytes
+
 struct EvalOptions : SingleModel {
   std::vector<std::string> quantizers;
   std::vector<std::string> metrics;
+  std::vector<std::string> tasks;  // further metrics
 };
+
+// What is wrong with the model, all of it at once, before anything is shown as being at work.
+void check_model(const Experiment& experiment, Context& context) {
+  const CheckpointCell& cell = experiment.checkpoints[0];
+  try {
+    open_headers(context.catalog(), cell, context.hub());
+  } catch (const Error& no_weights) {
+    const std::filesystem::path config = std::filesystem::path(cell.model) / "config.json";
+    if (std::error_code error; !std::filesystem::is_regular_file(config, error)) {
+      throw;
+    }
+    try {
+      choose_family(context.catalog(), read_file(config, kMostConfig), config.string());
+    } catch (const Error& no_family) {
+      fail(no_weights.code(), "{}; and {}", no_weights.what(), no_family.what());
+    }
+    throw;
+  }
+}
 
 Experiment make_experiment(EvalOptions options, Context& context) {
   Experiment out = experiment_of(options, context.catalog(), context.hub());
   out.name = "eval";
+  check_model(out, context);
+  for (const std::string& task : options.tasks) {
+    options.metrics.push_back(task_metric(task, context.catalog()));
+  }
   if (options.metrics.empty()) {
-    const EvalDefaults defaults = eval_defaults({out}, context);
+    const EvalDefaults defaults = eval_defaults({out}, context, kLongest);
     options.metrics = defaults.metrics;
     const bool calibrates = options.calibration.empty();
     options.calibration = calibrates ? defaults.calibration : options.calibration;
@@ -75,7 +104,7 @@ void announce_time(const Experiment& experiment, Context& context) {
 int evaluate(const EvalOptions& options, Context& context) {
   context.apply_threads();
   const Experiment experiment = as_usage([&] { return make_experiment(options, context); });
-  if (options.metrics.empty()) {
+  if (options.metrics.empty() && options.tasks.empty()) {
     announce_time(experiment, context);
   }
   HubClaim claim;
@@ -117,6 +146,9 @@ void add_eval(Verb& verb, Context& context) {
   verb.option("--metric", options->metrics,
               "id[:key=value,...]; repeatable (default: the loss on a text that comes with quench)")
       .placeholder("SPEC");
+  verb.option("--task,--tasks", options->tasks,
+              "NAME[,NAME...][,data=DIR,shots=5,...]: the accuracy of tasks; repeatable")
+      .placeholder("NAMES");
   verb.json("Print records as JSON");
   add_strict_option(verb);
   add_plugin_options(verb, context);

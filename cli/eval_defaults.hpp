@@ -22,7 +22,7 @@ struct EvalDefaults {
 // blocks, and so does `longest`. Throws Error(FAILED_PRECONDITION) where this installation has no
 // such file.
 EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
-                           int64_t longest = 512);
+                           int64_t longest);
 
 // The first line of an answer: whose text it is decides what the numbers mean.
 void tell_defaults(const EvalDefaults& defaults);

@@ -34,16 +34,6 @@ struct GateOptions : SingleModel {
   int64_t looks = 1;
 };
 
-// `sciq,shots=5` as a metric: of the one whose parameter `tasks` names what it asks.
-std::string asking(const std::string& task, Context& context) {
-  for (const PluginDescription* plugin : context.catalog().of_kind("metric")) {
-    if (find_parameter(*plugin, "tasks") != nullptr) {
-      return fmt::format("{}:tasks={}", plugin->id, task);
-    }
-  }
-  throw UsageError(QUENCH_NOT_FOUND, "--task: no metric that asks questions is there");
-}
-
 // Of two models, or of one and a quantizer, which is then of the first experiment.
 struct Sides {
   Experiment first;
@@ -162,7 +152,7 @@ int gate(GateOptions options, Context& context) {
     throw UsageError(QUENCH_INVALID_ARGUMENT, "got both of --metric and --task, wanted one");
   }
   if (!options.task.empty()) {
-    options.metric = asking(options.task, context);
+    options.metric = task_metric(options.task, context.catalog());
   }
   json request = {{"names", {options.model, options.other}},
                   {"budget", options.budget.empty() ? json() : json(options.budget)},
@@ -218,7 +208,7 @@ std::shared_ptr<GateOptions> add_two_models(Verb& verb, Context& context, const 
               "id[:key=value,...]: a loss in nats per token, or one task's accuracy (default: the "
               "loss on a text that comes with quench)")
       .placeholder("SPEC");
-  verb.option("--task", options->task,
+  verb.option("--task,--tasks", options->task,
               "The accuracy of a task: NAME[,data=DIR,shots=5,...], as a metric's spec has it")
       .placeholder("NAME");
   verb.json("Print the judgement as JSON");

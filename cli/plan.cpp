@@ -16,6 +16,7 @@
 #include "core/base/json/or_null.hpp"
 #include "core/base/process/shell_word.hpp"
 #include "core/checkpoint/dtype.hpp"
+#include "core/names.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/record_columns.hpp"
 #include "core/store/sealed_folder.hpp"
@@ -48,6 +49,51 @@ struct Listing {
   Rows rows;
 };
 
+// Lines of one state and reason; "config of step30 not read yet" of many checkpoints is one reason.
+class SummedReason {
+ public:
+  SummedReason(std::string state, const std::string& reason) : state_(std::move(state)) {
+    const size_t of = reason.find(kOf);
+    const bool names_one = of != std::string::npos && reason.ends_with(kUnread) &&
+                           of + kOf.size() + kUnread.size() < reason.size();
+    what_ = names_one ? reason.substr(0, of) : reason;
+    names_one_ = names_one;
+  }
+
+  bool is_like(const SummedReason& other) const {
+    return state_ == other.state_ && what_ == other.what_ && names_one_ == other.names_one_;
+  }
+  void add(const std::string& reason) {
+    ++count_;
+    if (names_one_) {
+      const size_t from = what_.size() + kOf.size();
+      std::string name = reason.substr(from, reason.size() - from - kUnread.size());
+      if (std::find(names_.begin(), names_.end(), name) == names_.end()) {
+        names_.push_back(std::move(name));
+      }
+    }
+  }
+
+  size_t count() const { return count_; }
+  const std::string& state() const { return state_; }
+  std::string text() const {
+    constexpr size_t kMostNames = 3;
+    return names_one_
+               ? fmt::format("{}{}{}{}", what_, kOf, first_of_names(names_, kMostNames), kUnread)
+               : what_;
+  }
+
+ private:
+  static constexpr std::string_view kOf = " of ";
+  static constexpr std::string_view kUnread = " not read yet";
+
+  std::string state_;
+  std::string what_;
+  bool names_one_ = false;
+  std::vector<std::string> names_;
+  size_t count_ = 0;
+};
+
 // Rows of a name, a state, perhaps further columns, and a reason, in a table that gives way at the
 // reasons first. More than kShownCells are summed up by state and reason, unless `all` is set.
 void print_states(const std::vector<std::string>& titles, const std::string& plural,
@@ -61,13 +107,17 @@ void print_states(const std::vector<std::string>& titles, const std::string& plu
     print_table(rows, fits);
     return;
   }
-  std::map<std::pair<std::string, std::string>, size_t> summed;
+  // In the order of the cells, which is that of the training, not of the names' letters.
+  std::vector<SummedReason> summed;
   for (const std::vector<std::string>& line : lines) {
-    ++summed[{line[1], line.back()}];
+    SummedReason one(line[1], line.back());
+    const auto known = std::find_if(summed.begin(), summed.end(),
+                                    [&](const SummedReason& each) { return each.is_like(one); });
+    (known != summed.end() ? *known : summed.emplace_back(std::move(one))).add(line.back());
   }
   Rows rows = {{plural, "state", "why"}};
-  for (const auto& [what, count] : summed) {
-    rows.push_back({std::to_string(count), what.first, what.second});
+  for (const SummedReason& each : summed) {
+    rows.push_back({std::to_string(each.count()), each.state(), each.text()});
   }
   print_table(rows, {kWhole, kWhole, {10, 1}});
 }

@@ -146,6 +146,10 @@ std::vector<Record> Attempt::run() {
       fail(QUENCH_CANCELLED, "stopped on request; {} new records are in {}; continue with: {}",
            kept_.size(), run_.folder.string(), context_.command_line());
     }
+    if (error.code() == QUENCH_RESOURCE_EXHAUSTED) {  // a disk, above all
+      fail(error.code(), "{}; {} new records are in {}; make room, then continue with: {}",
+           error.what(), kept_.size(), run_.folder.string(), context_.command_line());
+    }
     throw;
   }
 }

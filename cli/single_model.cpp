@@ -1,5 +1,7 @@
 #include "cli/single_model.hpp"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 
 #include "cli/progress.hpp"
@@ -7,6 +9,7 @@
 #include "core/hub/resolve.hpp"
 #include "core/inputs/corpora/tokenizer.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
+#include "core/parse_text.hpp"
 #include "run/manifest/branches.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "run/manifest/single_checkpoint.hpp"
@@ -59,6 +62,25 @@ Experiment experiment_of(const SingleModel& model, Catalog& catalog, const HubEn
   out.checkpoints.push_back(single_checkpoint(model.model));
   out.weights = weights_as_they_are(out.checkpoints);
   return out;
+}
+
+std::string task_metric(const std::string& tasks, const Catalog& catalog) {
+  std::string names;
+  std::string rest;
+  for (const std::string_view word : split(tasks, ',')) {
+    const bool is_name = rest.empty() && word.find('=') == std::string_view::npos;
+    (is_name ? names : rest) += fmt::format("{}{}",
+                                            is_name && names.empty() ? ""
+                                            : is_name                ? "+"
+                                                                     : ",",
+                                            word);
+  }
+  for (const PluginDescription* plugin : catalog.of_kind("metric")) {
+    if (find_parameter(*plugin, "tasks") != nullptr) {
+      return fmt::format("{}:tasks={}{}", plugin->id, names, rest);
+    }
+  }
+  throw UsageError(QUENCH_NOT_FOUND, "--task: no metric that asks questions is there");
 }
 
 std::vector<Record> measure_once(const Experiment& experiment, Context& context, bool fail_fast) {

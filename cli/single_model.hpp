@@ -27,6 +27,10 @@ void add_single_model(Verb& verb, SingleModel& to);
 // dtype, device or tokenizer, or an invalid path.
 Experiment experiment_of(const SingleModel& model, Catalog& catalog, const HubEnvironment& hub);
 
+// `sciq,piqa,shots=5` as a metric: of the one whose parameter `tasks` names what it asks. Throws
+// UsageError where there is none.
+std::string task_metric(const std::string& tasks, const Catalog& catalog);
+
 // The records of that experiment, of which nothing is kept; progress is shown. Throws Error if
 // there is no value at all; with `fail_fast` if any cell fails.
 std::vector<Record> measure_once(const Experiment& experiment, Context& context,

@@ -25,6 +25,30 @@ CachedRepository::CachedRepository(const fs::path& root, const HubSpec& reposito
   folder_ = root / (std::string(repository.dataset ? kDatasets : kModels) + name);
 }
 
+std::string near_repository(const fs::path& root, const HubSpec& repository) {
+  constexpr size_t kMostNames = 100'000;
+  const std::string_view start = repository.dataset ? kDatasets : kModels;
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::directory_iterator it(root, error), end;
+       !error && it != end && names.size() < kMostNames; it.increment(error)) {
+    std::string name = it->path().filename().string();
+    if (name.starts_with(start)) {
+      name.erase(0, start.size());
+      if (const size_t dashes = name.find("--"); dashes != std::string::npos) {
+        name.replace(dashes, 2, "/");
+      }
+      names.push_back(std::move(name));
+    }
+  }
+  std::sort(names.begin(), names.end());
+  const std::string near = nearest(repository.repository, names);
+  return near.empty() || near == repository.repository
+             ? ""
+             : fmt::format("; did you mean hf://{}{}?", repository.dataset ? "datasets/" : "",
+                           printable(near));
+}
+
 std::optional<std::string> CachedRepository::commit_of(const std::string& revision) const {
   if (is_commit(revision)) {
     return revision;

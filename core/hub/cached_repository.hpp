@@ -49,6 +49,10 @@ class CachedRepository {
   std::filesystem::path folder_;
 };
 
+// "; did you mean hf://org/name?" of a repository that is in the cache under a name much like this
+// one, else "".
+std::string near_repository(const std::filesystem::path& root, const HubSpec& repository);
+
 // The repository, "hf://org/name", that a path in the cache belongs to, ready for messages.
 std::string repository_at(const std::filesystem::path& path, const std::filesystem::path& root);
 

@@ -56,8 +56,8 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
   const CachedRepository repository(root, parsed);
   std::error_code error;
   if (!fs::is_directory(repository.folder(), error)) {
-    fail(QUENCH_NOT_FOUND, "{}: '{}' is not in the cache {}; {}", printable(spec),
-         parsed.repository, root.string(), how_to_get(spec));
+    fail(QUENCH_NOT_FOUND, "{}: '{}' is not in the cache {}{}; {}", printable(spec),
+         parsed.repository, root.string(), near_repository(root, parsed), how_to_get(spec));
   }
   const std::string commit = find_commit(parsed, repository, spec);
   if (commit.empty()) {
@@ -83,6 +83,10 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
 std::string known_commit(const std::string& spec, const HubEnvironment& environment) {
   const HubSpec parsed = parse_hub_spec(spec);
   return find_commit(parsed, CachedRepository(hub_cache_root(environment), parsed), spec);
+}
+
+std::string near_cached(const std::string& spec, const HubEnvironment& environment) {
+  return near_repository(hub_cache_root(environment), parse_hub_spec(spec));
 }
 
 std::vector<std::string> cached_revisions(const std::string& spec,

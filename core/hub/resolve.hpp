@@ -28,6 +28,10 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
 // there: "" if not. Throws Error: INVALID_ARGUMENT (spec), DATA_LOSS (damaged reference).
 std::string known_commit(const std::string& spec, const HubEnvironment& environment);
 
+// "; did you mean hf://org/name?" where the cache has no such repository but one of much the same
+// name, else "".
+std::string near_cached(const std::string& spec, const HubEnvironment& environment);
+
 // The names of the refs of hf://org/name in the cache, sorted; names may contain slashes. Empty if
 // the repository is not cached. Throws Error(INVALID_ARGUMENT) for a bad spec.
 std::vector<std::string> cached_revisions(const std::string& spec,

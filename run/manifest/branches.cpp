@@ -271,9 +271,10 @@ class BranchFinder {
   }
 
   std::string none() const {
-    return is_hub_spec(spec_.model.value) ? "none in the cache; get them with: quench fetch " +
-                                                printable(spec_.place.file, 400)
-                                          : "none";
+    return is_hub_spec(spec_.model.value)
+               ? "none in the cache; get them with: quench fetch " +
+                     printable(spec_.place.file, 400) + names_.near(spec_.model.value)
+               : "none";
   }
 
   // The number that a range of `match` constrains, or nothing.

@@ -9,6 +9,7 @@
 
 #include "core/base/config/problems.hpp"
 #include "core/hub/environment.hpp"
+#include "core/hub/resolve.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/handles/format_handle.hpp"
 #include "run/manifest/manifest_checkpoints.hpp"
@@ -27,6 +28,8 @@ class RevisionNames {
       : catalog_(catalog), hub_(std::move(hub)), list_(std::move(list)) {}
   // Sorted. `folder`: where a model outside the hub is. Throws Error.
   const std::vector<std::string>& of(const std::string& model, const std::filesystem::path& folder);
+  // "; did you mean hf://org/name?" of a model that is not in the cache, or "".
+  std::string near(const std::string& model) const { return near_cached(model, hub_); }
   // The checkpoints that lie as files in a folder, by step; none for a folder that is one.
   const std::vector<PlacedCheckpoint>& placed(const std::filesystem::path& folder);
 

@@ -1,6 +1,7 @@
 #include "core/plugin/catalog/catalog.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <mutex>
 #include <system_error>
@@ -196,6 +197,32 @@ std::string Catalog::rejected_of(const std::string& kind,
   return shown > kShown ? out + fmt::format("; and {} more", shown - kShown) : out;
 }
 
+namespace {
+
+// The plugin whose summary has the word, as what it measures or does may be known by that name;
+// nullptr if there are none or several.
+const PluginDescription* that_tells_of(const std::string& word,
+                                       const std::vector<const PluginDescription*>& plugins) {
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  const PluginDescription* out = nullptr;
+  for (const PluginDescription* plugin : plugins) {
+    const std::string& text = plugin->summary;
+    const size_t at = word.size() < 3 ? std::string::npos : text.find(word);
+    const size_t end = at + word.size();
+    if (at == std::string::npos || (at > 0 && is_letter(text[at - 1])) ||
+        (end < text.size() && is_letter(text[end]))) {
+      continue;
+    }
+    if (out != nullptr) {
+      return nullptr;
+    }
+    out = plugin;
+  }
+  return out;
+}
+
+}  // namespace
+
 const PluginDescription& Catalog::require(const std::string& kind, const std::string& id) const {
   if (const PluginDescription* found = find(kind, id); found != nullptr) {
     return *found;
@@ -207,6 +234,10 @@ const PluginDescription& Catalog::require(const std::string& kind, const std::st
   std::string message = fmt::format("no {} is called {}", kind, printable(id));
   if (const std::string near = nearest(id, ids); !near.empty()) {
     message += fmt::format("; did you mean {}?", near);
+  } else if (const PluginDescription* told = that_tells_of(id, of_kind(kind))) {
+    const size_t end = told->summary.find_last_not_of('.') + 1;
+    message +=
+        fmt::format("; there is {}: {}", told->id, printable(told->summary.substr(0, end), 400));
   } else if (!ids.empty()) {
     message += fmt::format("; there are {}", fmt::join(ids, ", "));
   }

@@ -192,11 +192,11 @@ class Tasks final : public kit::RecordMetric {
       std::vector<ScoredText> out = encode(exam, settings_, evaluation);
       if (!exam.left_out.empty()) {
         const LeftOut& first = exam.left_out.front();
-        kit::log(QUENCH_LOG_WARNING,
-                 "task " + exam.task.name + ": " + std::to_string(exam.left_out.size()) + " of " +
-                     std::to_string(exam.left_out.size() + exam.items.size()) +
-                     " questions cannot be scored and are left out, first question " +
-                     std::to_string(first.number) + ": " + first.why);
+        kit::log(QUENCH_LOG_WARNING, "task " + exam.task.name + ": leaves out " +
+                                         std::to_string(exam.left_out.size()) + " of " +
+                                         std::to_string(exam.left_out.size() + exam.items.size()) +
+                                         " questions, first question " +
+                                         std::to_string(first.number) + ": " + first.why);
       }
       return out;
     } catch (const kit::Error& error) {

@@ -122,4 +122,5 @@ QUENCH_MODULE("quench.validation_loss", "0.1.0",
               quench::kit::metric<quench::metrics::ValidationLoss>(
                   {.id = "validation_loss",
                    .version = "0.1.0",
-                   .summary = "Mean cross entropy per token over non-overlapping blocks."}))
+                   .summary = "Mean cross entropy per token over non-overlapping blocks, of which "
+                              "the perplexity is the exponential."}))

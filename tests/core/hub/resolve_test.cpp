@@ -101,6 +101,21 @@ TEST_CASE("parse_hub_spec: refuses what could leave the cache", "[core][hub]") {
   CHECK(message_of([&, &text = spec] { quench::parse_hub_spec(text); }) == message + tail);
 }
 
+TEST_CASE("resolve: a repository of much the same name is told", "[core][hub]") {
+  const Cache cache;
+  cache.folder.write("cache/datasets--org--mane/refs/main", kCommit);
+  const auto told = [&](const std::string& spec) {
+    return message_of([&] { resolve(spec, cache.environment); });
+  };
+  CHECK(told("hf://org/nane") == "hf://org/nane: 'org/nane' is not in the cache " +
+                                     (cache.folder / "cache").string() +
+                                     "; did you mean hf://org/name?; get it with: quench fetch "
+                                     "hf://org/nane");
+  CHECK(told("hf://org/other").find("did you mean") == std::string::npos);
+  CHECK(told("hf://datasets/org/nane").find("; did you mean hf://datasets/org/mane?") !=
+        std::string::npos);
+}
+
 TEST_CASE("resolve: finds revisions by name, by tag with slashes and by commit", "[core][hub]") {
   const Cache cache;
   for (const char* revision : {"", "@main", "@v/1", "@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {

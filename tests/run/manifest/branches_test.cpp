@@ -199,6 +199,9 @@ TEST_CASE("branches: a hub model's revisions are those of the cache", "[core][ru
   CHECK(wrong(here, "{model: hf://org/none, revisions: \"step{step}\"}") ==
         "m.yaml:1:48: checkpoints: no revision of hf://org/none matches \"step{step}\"; there are "
         "none in the cache; get them with: quench fetch m.yaml");
+  CHECK(wrong(here, "{model: hf://org/nane, revisions: \"step{step}\"}") ==
+        "m.yaml:1:48: checkpoints: no revision of hf://org/nane matches \"step{step}\"; there are "
+        "none in the cache; get them with: quench fetch m.yaml; did you mean hf://org/name?");
 }
 
 TEST_CASE("branches: a list of a hub model's revisions needs nothing in the cache", "[core][run]") {

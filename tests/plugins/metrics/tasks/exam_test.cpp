@@ -145,7 +145,8 @@ TEST_CASE("exam: a question that cannot be scored is left out, and the others ar
       {{"t:", " y"}},
       {{"123456789", " d"}}};
   for (const std::vector<Request>& requests : questions) {
-    exam.items.push_back({exam.items.size(), requests, {}, 0, 0, 0});
+    exam.items.push_back(
+        {exam.items.size(), requests, std::vector<std::string>(requests.size(), "x"), 0, 0, 0});
   }
   const std::vector<ScoredText> texts = encode(exam, settings, tokenizer.evaluation());
   REQUIRE(exam.items.size() == 3);
