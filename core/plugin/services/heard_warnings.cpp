@@ -58,7 +58,8 @@ bool HeardWarnings::take(std::string_view module, std::string_view line) {
       lines.emplace_back(line);
     }
   }
-  return refused || is_shown_again(module, line);
+  const bool told = is_shown_again(module, line);  // an error tells what is refused
+  return refused || told;
 }
 
 }  // namespace quench

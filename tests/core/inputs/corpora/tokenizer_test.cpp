@@ -168,10 +168,16 @@ TEST_CASE("tokenizer: added tokens that tokenizer_config.json has otherwise are 
   json["model"]["vocab"] = {{"a", 0}, {"b", 1}, {"c", 2}, {"x", 3}};
   json["model"]["merges"] = nlohmann::json::array();
   json["post_processor"] = nlohmann::json();
-  json["added_tokens"] = {
-      {{"id", 4}, {"content", "<s>"}, {"special", true}},
-      {{"id", 5}, {"content", "<pad>"}, {"special", true}},
-  };
+  json["added_tokens"] = nlohmann::json::array();
+  for (const auto& [id, content] : {std::pair{4, "<s>"}, std::pair{5, "<pad>"}}) {
+    json["added_tokens"].push_back({{"id", id},
+                                    {"content", content},
+                                    {"single_word", false},
+                                    {"lstrip", false},
+                                    {"rstrip", false},
+                                    {"normalized", false},
+                                    {"special", true}});
+  }
   const auto fault = [&](const nlohmann::json& listed) {
     folder.write("tokenizer.json", json.dump());
     folder.write("tokenizer_config.json", nlohmann::json{{"added_tokens_decoder", listed}}.dump());
@@ -190,7 +196,7 @@ TEST_CASE("tokenizer: added tokens that tokenizer_config.json has otherwise are 
         "'ab' has id 6, and in the tokenizer's file there is no such token: make the two agree");
   CHECK(fault({{"six", {{"content", "<s>"}}}}) ==
         "'<s>' has id six, and in the tokenizer's file id 4: make the two agree");
-  CHECK(fault({{"6", {{"content", "<mask>"}}}})
+  CHECK(fault({{"6", {{"content", "<zz>"}}}})
             .ends_with("there is no such token: make the two agree"));
 }
 
