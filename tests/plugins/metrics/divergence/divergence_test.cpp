@@ -123,14 +123,28 @@ struct Found {
   std::map<std::string, std::pair<double, double>> values;  // with standard errors
   std::vector<double> items;
   std::map<std::string, std::string> details;
+  std::map<std::string, double> numbers;  // in the details
 };
 
 Found& sink_of(void* context) {
   return *static_cast<Found*>(context);
 }
 
-Found measure(Model& quantized, const Model& floating, std::vector<int32_t> ids, int block) {
-  const quench_item& item = quench::test::plugin_item(METRICS_DIR "/divergence.so", "metric");
+// −log p of each id but the first of its row, by the weights that the model has now.
+quench_status score(void* context, const quench_score_args* args, quench_error*) noexcept {
+  const Model& model = *static_cast<const Model*>(context);
+  for (uint64_t row = 0; row < args->rows; ++row) {
+    for (uint64_t i = args->starts[row] + 1; i < args->starts[row + 1]; ++i) {
+      args->nll[i] =
+          -std::log(model.probabilities(args->ids[i - 1])[static_cast<size_t>(args->ids[i])]);
+    }
+  }
+  return QUENCH_OK;
+}
+
+Found measure(Model& quantized, const Model& floating, std::vector<int32_t> ids, int block,
+              const std::string& id = "divergence") {
+  const quench_item& item = quench::test::plugin_item(METRICS_DIR "/" + id + ".so", "metric");
   const auto& metric_table = quench::test::table_of<quench_metric_table>(item);
   quench_model_table table{};
   table.struct_size = sizeof table;
@@ -149,7 +163,7 @@ Found measure(Model& quantized, const Model& floating, std::vector<int32_t> ids,
                std::vector<double>(value.begin(), value.end()), {QUENCH_DTYPE_FLOAT, 32, 1});
   }
   const quench_subject subject = {sizeof subject, &table,
-                                  reinterpret_cast<quench_model*>(&quantized), nullptr, nullptr};
+                                  reinterpret_cast<quench_model*>(&quantized), &quantized, score};
   const std::vector<uint64_t> offsets = {0, ids.size()};
   const quench_tokens tokens = {sizeof tokens, "corpus",       "text", 1,
                                 ids.data(),    offsets.data(), nullptr};
@@ -162,7 +176,10 @@ Found measure(Model& quantized, const Model& floating, std::vector<int32_t> ids,
         sink_of(context).values[name] = {value, error};
         return QUENCH_OK;
       },
-      [](void*, const char*, double, quench_error*) noexcept -> quench_status { return QUENCH_OK; },
+      [](void* context, const char* name, double value, quench_error*) noexcept -> quench_status {
+        sink_of(context).numbers[name] = value;
+        return QUENCH_OK;
+      },
       [](void* context, const char*, const double* values, uint64_t count,
          quench_error*) noexcept -> quench_status {
         sink_of(context).items.assign(values, values + count);
@@ -288,4 +305,42 @@ TEST_CASE("divergence of two rows is exact to float32's exponentials", "[metrics
   // Far below the largest, a logit counts for nothing, and does not become a NaN.
   const std::vector<float> far = {0.0F, -500.0F};
   CHECK(quench::metrics::row_divergence(std::span<const float>(far), far).kl == 0);
+}
+
+TEST_CASE("depth_loss: the loss in float, with the block quantized, and with the head as well",
+          "[metrics][depth_loss]") {
+  const Model floating;
+  Model quantized = floating;
+  quantized.weights["layers.0.w"] = {-0.6F};
+  Model block = quantized;
+  quantized.weights["head"] = {1.25F};
+  const Model before = quantized;
+  const std::vector<int32_t> ids = {0, 1, 2, 2, 1, 0, 1};  // blocks 0 1 2 | 2 1 0
+  const Found found = measure(quantized, floating, ids, 3, "depth_loss");
+  REQUIRE(found.message == "");
+  const auto loss = [](const Model& model, std::array<int32_t, 3> row) {
+    return -(std::log(model.probabilities(row[0])[static_cast<size_t>(row[1])]) +
+             std::log(model.probabilities(row[1])[static_cast<size_t>(row[2])])) /
+           2;
+  };
+  const auto mean = [&](const Model& model) {
+    return (loss(model, {0, 1, 2}) + loss(model, {2, 1, 0})) / 2;
+  };
+  CHECK(found.numbers.at("float") == Approx(mean(floating)).epsilon(1e-14));
+  CHECK(std::stod(found.details.at("first").substr(1)) == Approx(mean(block)).epsilon(1e-14));
+  CHECK(found.numbers.at("outside") == Approx(mean(quantized)).epsilon(1e-14));
+  CHECK(found.values.at("depth_loss").first ==
+        Approx(mean(quantized) - mean(floating)).epsilon(1e-12));
+  const double first = loss(quantized, {0, 1, 2}) - loss(floating, {0, 1, 2});
+  const double second = loss(quantized, {2, 1, 0}) - loss(floating, {2, 1, 0});
+  REQUIRE(found.items.size() == 2);
+  CHECK(found.items[0] == Approx(first));
+  CHECK(found.items[1] == Approx(second));
+  CHECK(found.values.at("depth_loss").second == Approx(std::abs(first - second) / 2));
+  CHECK(quantized.weights == before.weights);
+
+  SECTION("without a block of text it is refused") {
+    CHECK(measure(quantized, floating, {0, 1}, 3, "depth_loss").message ==
+          "corpus `text` is smaller than one block: got 2 ids, wanted at least 3");
+  }
 }
