@@ -155,7 +155,7 @@ TEST_CASE("eval: a folder of checkpoints is told from a checkpoint", "[cli]") {
   }
   std::filesystem::remove(here.folder() / "run/notes/model.safetensors");
   const Outcome got = here.run({"eval", "run", "--metric", kLoss});
-  CHECK(got.code == 1);
+  CHECK(got.code == 2);
   CHECK_THAT(got.err, Catch::Contains("no weights: ") &&
                           Catch::Contains("the folder has no files; but 2 of its folders are "
                                           "checkpoints (step1, step2): name one of them, or write "
