@@ -43,7 +43,7 @@ TEST_CASE("dcp metadata: a class that is not of a checkpoint is refused and noth
   CHECK(refusal(p::whole(p::global("os", "system") + p::text("true") + "\x85R")) ==
         "f: byte 2: names 'os.system" + tail);
   CHECK(refusal(std::string("\x80\x04\x8c\x05posix\x8c\x06system\x93.", 18)) ==
-        "f: byte 16: names 'posix.system" + tail);
+        "f: byte 17: names 'posix.system" + tail);
   CHECK(refusal(p::whole(p::global("builtins", "eval") + p::text("1") + "\x85R")) ==
         "f: byte 2: names 'builtins.eval" + tail);
   CHECK(refusal(p::whole(p::global("torch.distributed.checkpoint.metadata", "os"))) ==
