@@ -66,15 +66,17 @@ class Measurer:
         os.makedirs(self.options.out, exist_ok=True)
         self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
+        if self._stopped:  # before there was a child to ask
+            self._child.terminate()
         said = self._child.communicate()[1]
         code, self._child = self._child.returncode, None
         return Outcome(code, said)
 
     def stop(self):
         """Asks a run to end; what it measured stays, and the next watch goes on."""
-        self._stopped, child = True, self._child
-        if child is not None and child.poll() is None:
-            child.terminate()
+        again, self._stopped = self._stopped, True
+        if self._child is not None and not again:
+            self._child.terminate()
 
 
 def last_line(text, most=1000):

@@ -3,7 +3,7 @@
 
 #include <catch2/catch.hpp>
 
-#include "formats/torch/pickle.hpp"
+#include "formats/torch_archive/pickle.hpp"
 #include "tests/plugins/formats/dcp/dcp_files.hpp"
 #include "tests/plugins/formats/messages.hpp"
 #include "tests/support/bounded.hpp"
