@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "formats/dcp/metadata.hpp"
-#include "formats/torch/pickle.hpp"
-#include "formats/torch/torch_state.hpp"
+#include "formats/torch_archive/pickle.hpp"
+#include "formats/torch_archive/torch_state.hpp"
 #include "quench/kit/error.hpp"
 
 namespace {

@@ -46,9 +46,10 @@ TEST_CASE("configs: every file's first line is the command that runs it", "[laye
   for (const std::string& file : quench::test::files_below("configs", {".yaml"})) {
     if (!file.starts_with("configs/presets/")) {
       CAPTURE(file);
-      const bool experiment = file.starts_with("configs/experiments/");
-      CHECK(quench::test::source(file).starts_with((experiment ? "# quench run " : "# ./dev run ") +
-                                                   file));
+      const std::string command = file.starts_with("configs/experiments/") ? "# quench run "
+                                  : file == "configs/watch.yaml" ? "# quench watch DIR --manifest "
+                                                                 : "# ./dev run ";
+      CHECK(quench::test::source(file).starts_with(command + file));
     }
   }
 }

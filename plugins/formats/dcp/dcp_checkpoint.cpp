@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "formats/shared/failure.hpp"
-#include "formats/torch/pickle.hpp"
+#include "formats/torch_archive/pickle.hpp"
 
 namespace quench::formats {
 

@@ -7,7 +7,7 @@
 #include "formats/dcp/box.hpp"
 #include "formats/dcp/metadata.hpp"
 #include "formats/shared/place_file.hpp"
-#include "formats/torch/torch_archive.hpp"
+#include "formats/torch_archive/torch_archive.hpp"
 
 namespace quench::formats {
 

@@ -7,7 +7,7 @@
 
 #include "formats/shared/failure.hpp"
 #include "formats/shared/tensor_info.hpp"
-#include "formats/torch/pickle.hpp"
+#include "formats/torch_archive/pickle.hpp"
 
 namespace quench::formats {
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "formats/shared/failure.hpp"
-#include "formats/torch/wrapped_names.hpp"
+#include "formats/torch_archive/wrapped_names.hpp"
 
 namespace quench::formats {
 

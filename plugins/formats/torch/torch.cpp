@@ -16,7 +16,7 @@
 
 #include "formats/shared/failure.hpp"
 #include "formats/torch/file_names.hpp"
-#include "formats/torch/torch_archive.hpp"
+#include "formats/torch_archive/torch_archive.hpp"
 
 namespace kit = quench::kit;
 

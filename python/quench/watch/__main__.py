@@ -7,14 +7,13 @@ import argparse
 import os
 import signal
 import sys
-import threading
 
 from ..run_records import DERIVED, NewerVersion, read_run
 from ..texts import printable
 from .found import find, lines_of
 from .measure import Measurer, last_line, with_predecessors
 from .rise import rises
-from .settled import Settled
+from .settled import Flag, Settled
 
 NICE = 19
 
@@ -62,7 +61,7 @@ def sentences_of(records):
 class Watch:
     def __init__(self, options, measurer, settled):
         self.options, self.measurer, self.settled = options, measurer, settled
-        self.stopped = threading.Event()
+        self.stopped = Flag()
         self.refused = set()  # paths of those that no run began with
         self.waits = {}  # path: what was said that it lacks
         self.failures = 0
@@ -138,7 +137,7 @@ class Watch:
 
 def main():
     options = arguments()
-    os.nice(NICE)  # for what is started from here, too
+    os.setpriority(os.PRIO_PROCESS, 0, NICE)  # of what is started from here, too
     watch = Watch(options, Measurer(options), Settled(options.settle))
     signal.signal(signal.SIGINT, watch.stop)
     signal.signal(signal.SIGTERM, watch.stop)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from .found import branch_of, pattern_of
 
 MOST_BEFORE = 32  # checkpoints of the same trajectory, of which running averages are made
+USAGE = 2  # the exit code of a command line or a manifest that is wrong
 MOST_WORDS = 120_000  # bytes of one argument of a command; Linux takes 131,071
 
 
@@ -46,28 +47,36 @@ class Measurer:
 
     def __init__(self, options):
         self.options = options
-        self._child = None
+        self._child, self._stopped = None, False
 
-    def command(self, members):
+    def command(self, members, averages=True):
         words = [self.options.program, "run", self.options.manifest, "--out", self.options.out, "--threads",
                  str(self.options.threads)]
-        for value in manifest_sets(members) + self.options.set:
+        for value in manifest_sets(members) + self.options.set + ([] if averages else ["averaging=[]"]):
             words += ["--set", value]
         return words + (["--device", self.options.device] if self.options.device else [])
 
     def run(self, members):
+        """The first checkpoints have no running average yet, with which a manifest that asks for one is refused: what is refused is
+        tried without."""
+        outcome = self._run(self.command(members))
+        return self._run(self.command(members, averages=False)) if outcome.code == USAGE and not self._stopped else outcome
+
+    def _run(self, command):
         os.makedirs(self.options.out, exist_ok=True)
-        self._child = subprocess.Popen(self.command(members), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, encoding="utf-8", errors="replace")
+        if self._stopped:  # before there was a child to ask
+            self._child.terminate()
         said = self._child.communicate()[1]
         code, self._child = self._child.returncode, None
         return Outcome(code, said)
 
     def stop(self):
         """Asks a run to end; what it measured stays, and the next watch goes on."""
-        child = self._child
-        if child is not None and child.poll() is None:
-            child.terminate()
+        again, self._stopped = self._stopped, True
+        if self._child is not None and not again:
+            self._child.terminate()
 
 
 def last_line(text, most=1000):

@@ -1,6 +1,24 @@
-"""Which checkpoints have not changed for a while."""
+"""Which checkpoints have not changed for a while, and a flag that a signal sets."""
 
 import time
+
+
+class Flag:
+    """As threading.Event, but without its lock: a handler of signals that comes while another holds it would wait for ever."""
+
+    def __init__(self):
+        self._is_set = False
+
+    def set(self):
+        self._is_set = True
+
+    def is_set(self):
+        return self._is_set
+
+    def wait(self, seconds):
+        end = time.monotonic() + seconds
+        while not self._is_set and time.monotonic() < end:
+            time.sleep(min(0.1, max(end - time.monotonic(), 0)))
 
 
 class Settled:

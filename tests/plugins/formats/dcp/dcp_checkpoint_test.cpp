@@ -21,12 +21,12 @@ namespace p = quench::test::pickle;
 
 namespace {
 
-fs::path data() {
+fs::path dcp_data() {
   return quench::test::source_dir() / "tests/data/dcp";
 }
 
-std::string bytes(const quench::TensorSource& source, uint64_t tensor, uint64_t first,
-                  uint64_t elements) {
+std::string tensor_bytes(const quench::TensorSource& source, uint64_t tensor, uint64_t first,
+                         uint64_t elements) {
   const uint64_t size = source.info(tensor).dtype.bits / 8U;
   std::string out(elements * size, '\xEE');
   if (elements > 0) {
@@ -35,7 +35,7 @@ std::string bytes(const quench::TensorSource& source, uint64_t tensor, uint64_t 
   return out;
 }
 
-uint64_t elements_of(const quench::TensorSource& source, uint64_t tensor) {
+uint64_t element_count_of(const quench::TensorSource& source, uint64_t tensor) {
   uint64_t out = 1;
   for (const int64_t size : source.info(tensor).shape) {
     out *= static_cast<uint64_t>(size);
@@ -44,12 +44,12 @@ uint64_t elements_of(const quench::TensorSource& source, uint64_t tensor) {
 }
 
 // Why the folder is not read, "" if it is.
-std::string message(const fs::path& folder) {
+std::string reading_fault(const fs::path& folder) {
   return format_message_of(
       [&] {
         const DcpSource source(folder);
         for (uint64_t i = 0; i < source.count(); ++i) {
-          bytes(source, i, 0, elements_of(source, i));
+          tensor_bytes(source, i, 0, element_count_of(source, i));
         }
       },
       folder);
@@ -74,7 +74,7 @@ struct TwoParts {
     folder.write("__0_0.distcp", first);
     folder.write("__1_0.distcp", "abc" + second);
     folder.write(".metadata", dcp::metadata({p::text("w"), dcp::tensor(shape, chunks)}, storage));
-    return message(folder.path());
+    return reading_fault(folder.path());
   }
   std::string written(const std::vector<std::string>& storage) const {
     return written({dcp::chunk({0, 0}, {2, 2}), dcp::chunk({2, 0}, {1, 2})}, storage);
@@ -87,8 +87,8 @@ TEST_CASE("dcp: what torch saved in one and in four processes is what was saved,
           "[formats][dcp]") {
   const auto [name, count] = GENERATE(table<std::string, uint64_t>({{"one", 7}, {"four", 7}}));
   CAPTURE(name);
-  const DcpSource got(data() / name);
-  const quench::SafetensorsSource wanted(data() / (name + ".safetensors"));
+  const DcpSource got(dcp_data() / name);
+  const quench::SafetensorsSource wanted(dcp_data() / (name + ".safetensors"));
   REQUIRE(got.count() == count);  // the model's alone: no optimizer, no step
   REQUIRE(wanted.count() == count);
   for (uint64_t i = 0; i < wanted.count(); ++i) {
@@ -96,14 +96,14 @@ TEST_CASE("dcp: what torch saved in one and in four processes is what was saved,
     CAPTURE(info.name);
     const uint64_t at = got.index_of(info.name);
     CHECK(got.info(at).shape == info.shape);
-    CHECK(quench::same(got.info(at).dtype, info.dtype));
-    const uint64_t elements = elements_of(wanted, i);
-    const std::string all = bytes(wanted, i, 0, elements);
-    CHECK(bytes(got, at, 0, elements) == all);
+    CHECK(quench::kit::same(got.info(at).dtype, info.dtype));
+    const uint64_t elements = element_count_of(wanted, i);
+    const std::string all = tensor_bytes(wanted, i, 0, elements);
+    CHECK(tensor_bytes(got, at, 0, elements) == all);
     const uint64_t size = info.dtype.bits / 8U;
     for (uint64_t first = 0; first < elements; ++first) {  // any piece is that of the whole
       for (uint64_t many = 1; first + many <= elements; ++many) {
-        REQUIRE(bytes(got, at, first, many) == all.substr(first * size, many * size));
+        REQUIRE(tensor_bytes(got, at, first, many) == all.substr(first * size, many * size));
       }
     }
   }
@@ -112,7 +112,7 @@ TEST_CASE("dcp: what torch saved in one and in four processes is what was saved,
 TEST_CASE("dcp: the program opens such a folder by itself, and says why it does not",
           "[formats][dcp]") {
   const auto opened =
-      quench::open_checkpoint_folder(quench::test::built_catalog(), data() / "four");
+      quench::open_checkpoint_folder(quench::test::built_catalog(), dcp_data() / "four");
   CHECK(opened.source->index_of("both") < 7);
   REQUIRE(opened.files.size() == 5);  // the metadata and a file of each process
   const TemporaryDir folder;
@@ -269,21 +269,37 @@ TEST_CASE("dcp: files that are not what the metadata say are refused", "[formats
           " was transformed by 'stream.zstd' as it was written, which is not read");
 }
 
+// Where the last weight of a file ends: behind it an optimizer's state may lie.
+size_t end_of_weights(const fs::path& folder, const std::string& file) {
+  const std::string pickle = quench::test::read_file(folder / ".metadata");
+  uint64_t end = 0;
+  for (const auto& tensor : quench::formats::read_metadata(pickle, "f")) {
+    for (const auto& part : tensor.parts) {
+      end = part.file == file ? std::max(end, part.offset + part.bytes) : end;
+    }
+  }
+  return end;
+}
+
 TEST_CASE("dcp: cut anywhere it is refused", "[formats][dcp][bad]") {
   const TemporaryDir folder;
-  for (const auto& file : fs::directory_iterator(data() / "four")) {
+  for (const auto& file : fs::directory_iterator(dcp_data() / "four")) {
     fs::copy(file.path(), folder.path() / file.path().filename());
   }
-  REQUIRE(message(folder.path()).empty());
-  for (const auto& [name, step] :
-       {std::pair<std::string, size_t>{".metadata", 13}, {"__3_0.distcp", 401}}) {
+  REQUIRE(reading_fault(folder.path()).empty());
+  const std::string rank = "__3_0.distcp";
+  const size_t end = end_of_weights(folder.path(), rank);
+  REQUIRE(end > 1000);
+  const auto check = [&](const std::string& name, size_t until, size_t step) {
     const std::string whole = quench::test::read_file(folder.path() / name);
-    for (size_t size = 0; size < whole.size(); size += step) {
+    for (size_t size = 0; size < until; size += step) {
       folder.write(name, whole.substr(0, size));
-      const std::string why = message(folder.path());
+      const std::string why = reading_fault(folder.path());
       INFO(name << " cut to " << size << " bytes: " << why);
       CHECK_THAT(why, Catch::StartsWith(name));
     }
     folder.write(name, whole);
-  }
+  };
+  check(".metadata", fs::file_size(folder.path() / ".metadata"), 13);
+  check(rank, end, 401);
 }

@@ -6,7 +6,7 @@
 #include "core/checkpoint/checkpoint_place.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 #include "formats/shared/place_file.hpp"
-#include "formats/torch/torch_archive.hpp"
+#include "formats/torch_archive/torch_archive.hpp"
 #include "tests/plugins/formats/messages.hpp"
 
 namespace quench::test {

@@ -1,8 +1,8 @@
-#include "formats/torch/pickle.hpp"
+#include "formats/torch_archive/pickle.hpp"
 
 #include <catch2/catch.hpp>
 
-#include "formats/torch/torch_state.hpp"
+#include "formats/torch_archive/torch_state.hpp"
 #include "tests/core/checkpoint/builders.hpp"
 #include "tests/plugins/formats/messages.hpp"
 #include "tests/support/bounded.hpp"

@@ -1,4 +1,4 @@
-#include "formats/torch/zip_archive.hpp"
+#include "formats/torch_archive/zip_archive.hpp"
 
 #include <catch2/catch.hpp>
 

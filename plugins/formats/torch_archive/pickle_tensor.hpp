@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "formats/torch/pickle_value.hpp"
+#include "formats/torch_archive/pickle_value.hpp"
 
 namespace quench::formats {
 

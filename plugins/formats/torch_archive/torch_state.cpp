@@ -1,9 +1,9 @@
-#include "formats/torch/torch_state.hpp"
+#include "formats/torch_archive/torch_state.hpp"
 
 #include <algorithm>
 
 #include "formats/shared/failure.hpp"
-#include "formats/torch/wrapped_names.hpp"
+#include "formats/torch_archive/wrapped_names.hpp"
 
 namespace quench::formats {
 

@@ -1,12 +1,12 @@
 // Facts from Python's pickletools: the instructions of protocols 2 to 5.
-#include "formats/torch/pickle.hpp"
+#include "formats/torch_archive/pickle.hpp"
 
 #include <algorithm>
 #include <unordered_map>
 #include <utility>
 
 #include "formats/shared/failure.hpp"
-#include "formats/torch/pickle_tensor.hpp"
+#include "formats/torch_archive/pickle_tensor.hpp"
 
 namespace quench::formats {
 

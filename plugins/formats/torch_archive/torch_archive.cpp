@@ -1,4 +1,4 @@
-#include "formats/torch/torch_archive.hpp"
+#include "formats/torch_archive/torch_archive.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -9,8 +9,8 @@
 
 #include "formats/shared/failure.hpp"
 #include "formats/shared/tensor_info.hpp"
-#include "formats/torch/pickle.hpp"
-#include "formats/torch/torch_state.hpp"
+#include "formats/torch_archive/pickle.hpp"
+#include "formats/torch_archive/torch_state.hpp"
 
 namespace quench::formats {
 

@@ -2,7 +2,7 @@
 // requires_grad, backward_hooks and, where there is some, metadata: a dict of what torch applies to
 // the elements when it loads them. It writes {'neg': True} and {'conj': True} for views whose
 // negation or conjugation is still to be done.
-#include "formats/torch/pickle_tensor.hpp"
+#include "formats/torch_archive/pickle_tensor.hpp"
 
 #include "formats/shared/failure.hpp"
 #include "formats/shared/tensor_info.hpp"

@@ -1,6 +1,6 @@
 // Facts from the .ZIP application note (PKWARE APPNOTE 6.3): 4.3.7 local header, 4.3.9 data
 // descriptor, 4.3.12 central directory, 4.3.14-16 its end records, 4.5.3 zip64 extra field.
-#include "formats/torch/zip_archive.hpp"
+#include "formats/torch_archive/zip_archive.hpp"
 
 #include <zlib.h>
 

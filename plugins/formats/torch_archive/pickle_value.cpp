@@ -1,4 +1,4 @@
-#include "formats/torch/pickle_value.hpp"
+#include "formats/torch_archive/pickle_value.hpp"
 
 #include <algorithm>
 #include <array>

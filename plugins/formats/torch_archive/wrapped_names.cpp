@@ -1,4 +1,4 @@
-#include "formats/torch/wrapped_names.hpp"
+#include "formats/torch_archive/wrapped_names.hpp"
 
 #include <algorithm>
 #include <string_view>

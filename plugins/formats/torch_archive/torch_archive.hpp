@@ -7,7 +7,7 @@
 
 #include "formats/shared/place_file.hpp"
 #include "formats/shared/tensor_info.hpp"
-#include "formats/torch/zip_archive.hpp"
+#include "formats/torch_archive/zip_archive.hpp"
 
 namespace quench::formats {
 

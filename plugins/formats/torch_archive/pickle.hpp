@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "formats/torch/pickle_value.hpp"
+#include "formats/torch_archive/pickle_value.hpp"
 
 namespace quench::formats {
 
