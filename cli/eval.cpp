@@ -15,9 +15,11 @@
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/store/derived.hpp"
+#include "run/manifest/branches.hpp"
 #include "run/manifest/resolve_items.hpp"
 
 namespace quench {
@@ -36,11 +38,15 @@ struct EvalOptions : SingleModel {
 // What is wrong with the model, all of it at once, before anything is shown as being at work.
 void check_model(const Experiment& experiment, Context& context) {
   const CheckpointCell& cell = experiment.checkpoints[0];
+  if (!is_hub_spec(cell.location) && !exists_at(cell.location)) {
+    fail(QUENCH_NOT_FOUND, "checkpoint {} does not exist{}", printable(cell.location, 4096),
+         hub_hint(cell.location));
+  }
   try {
     open_headers(context.catalog(), cell, context.hub());
   } catch (const Error& no_weights) {
     const std::filesystem::path config = std::filesystem::path(cell.model) / "config.json";
-    if (std::error_code error; !std::filesystem::is_regular_file(config, error)) {
+    if (!is_file_at(config)) {
       throw;
     }
     try {

@@ -58,8 +58,6 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {{"evl", "tiny"}, "quench: no subcommand is called evl; did you mean eval?"},
       {{"eval"}, "quench eval: model is required; see `quench eval --help`"},
       {eval_with({"--frob"}), "quench eval: unknown option --frob; see `quench eval --help`"},
-      {{"eval", "tiny", "--tasks", "sciq"},
-       "quench eval: unknown option --tasks; see `quench eval --help`"},
       {eval_with({"--quantiser=template_quantizer"}),
        "quench eval: unknown option --quantiser; did you mean --quantizer?; see `quench eval "
        "--help`"},

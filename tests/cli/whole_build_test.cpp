@@ -36,9 +36,10 @@ TEST_CASE("a build without its last plugins: doctor and what lacks one name the 
   CHECK(quench::test::data_of(run_in(folder, {"doctor", "--json"}).out)
             .at("plugins")
             .at("all_built") == false);
-  CHECK_THAT(run_in(folder, {"eval", "tiny", "--metric", "validation_loss:text=t.txt",
-                             "--quantizer", "rtn"})
-                 .err,
+  folder.write("m.yaml",
+               "name: m\ncheckpoints: {model: tiny}\nquantizers: [rtn]\n"
+               "metrics: [validation_loss: {corpus: t}]\ncorpora: {t: {text: {path: t.txt}}}\n");
+  CHECK_THAT(run_in(folder, {"plan", "m.yaml"}).err,
              Contains("no quantizer is called rtn; ") &&
                  Contains("; not all plugins are built: ./dev build makes the others"));
 

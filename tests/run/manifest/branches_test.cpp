@@ -196,8 +196,8 @@ TEST_CASE("branches: a hub model's revisions are those of the cache", "[core][ru
           .checkpoints;
   REQUIRE(cells.size() == 2);
   CHECK(cells[0].location == "hf://org/name@step1");
-  CHECK(wrong(here, "{model: hf://org/none, revisions: \"step{step}\"}") ==
-        "m.yaml:1:48: checkpoints: no revision of hf://org/none matches \"step{step}\"; there are "
+  CHECK(wrong(here, "{model: hf://els/what, revisions: \"step{step}\"}") ==
+        "m.yaml:1:48: checkpoints: no revision of hf://els/what matches \"step{step}\"; there are "
         "none in the cache; get them with: quench fetch m.yaml");
   CHECK(wrong(here, "{model: hf://org/nane, revisions: \"step{step}\"}") ==
         "m.yaml:1:48: checkpoints: no revision of hf://org/nane matches \"step{step}\"; there are "
