@@ -41,7 +41,7 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
           "[formats][packed]") {
   CHECK_THAT(refusal_of({{"quant_method", "fp8"}}),
              Catch::Contains("quantized, in a way that no format reads") &&
-                 Catch::Contains("awq, bnb_int8, compressed-tensors, gguf, gptq, gptq_v2"));
+                 Catch::Contains("awq, bnb_int8, compressed-tensors, dcp, gguf, gptq, gptq_v2"));
   CHECK_THAT(refusal_of(with(gptq_config(), "checkpoint_format", "marlin")),
              Catch::Contains("gptq: checkpoint_format = marlin, read are gptq and gptq_v2"));
   CHECK(fault_of(with(gptq_config(), "bits", 5)) == "c: bits = 5, read are 2, 3, 4 and 8");
