@@ -167,7 +167,7 @@ TEST_CASE("exit code: 2 where the command line names a file that is not there", 
     const Finished finished =
         run_quench({"eval", "hf://org/name@step1", "--metric", small.metric()},
                    {{"HF_HUB_CACHE", cache.path().string()}});
-    CHECK(finished.code == 1);
+    CHECK(finished.code == 2);
     CHECK(finished.err.find("org/name") != std::string::npos);
   }
 }
