@@ -337,11 +337,12 @@ ServedPlugins::~ServedPlugins() = default;
 
 ServedPlugins::Module& ServedPlugins::module_of(const PluginDescription& description) {
   const std::lock_guard lock(mutex_);
-  std::unique_ptr<Module>& module = modules_[description.library];
-  if (module == nullptr) {
-    module = std::make_unique<Module>(*this, description);
+  auto found = modules_.find(description.library);
+  if (found == modules_.end()) {  // one that cannot be made leaves no entry
+    found =
+        modules_.emplace(description.library, std::make_unique<Module>(*this, description)).first;
   }
-  return *module;
+  return *found->second;
 }
 
 const quench_item& ServedPlugins::load(const PluginDescription& description) {
