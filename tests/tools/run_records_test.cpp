@@ -187,7 +187,11 @@ TEST_CASE("run_records.py: pairs a corpus that two manifests name differently as
       run_program({(quench::test::binary_dir() / "bin/quench").string(), "results", "r", "--json"},
                   {}, place.path());
   REQUIRE(program.code == 0);
-  const auto expected = texts(quench::test::data_of(program.out));
+  json data = quench::test::data_of(program.out);
+  for (json& record : data.at("records")) {
+    CHECK(record.erase("text") == 1);  // what `results` says beside a record where texts differ
+  }
+  const auto expected = texts(data);
   CHECK(expected.size() == 4);  // the error of q4
   CHECK(texts(read_by_python("r", place.path())) == expected);
 }
