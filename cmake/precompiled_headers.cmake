@@ -86,6 +86,13 @@ function(precompile_headers)
       add_precompiled_headers(tests_torch HEADERS ${headers_torch} ${headers_json} ${headers_catch}
                               LINK nlohmann_json::nlohmann_json Catch2::Catch2 quench::torch)
     endif()
+    # GCC keeps in what it precompiles how far to optimize, and compiles a source so whatever its own flags say.
+    get_property(options DIRECTORY "${PROJECT_SOURCE_DIR}/tests" PROPERTY COMPILE_OPTIONS)
+    foreach(set tests tests_torch)
+      if(TARGET precompiled_${set})
+        target_compile_options(precompiled_${set} PRIVATE ${options})
+      endif()
+    endforeach()
   endif()
   foreach(folder core train run cli plugins tests)
     if(folder STREQUAL "tests" AND NOT QUENCH_TESTS)
