@@ -5,11 +5,11 @@ round them.
   python3 tests/data/number_formats_reference.py tests/data       # ml_dtypes 0.6.0, numpy 2.4.6, torch 2.15.0, torchao 0.18.0
 
 Per element type T (e2m1, e2m3, e3m2, e4m3, e5m2): T.numbers float64, what each code stands for; T.inputs float64, all
-midpoints of neighbours, the floats beside them and beside the numbers, subnormal, large, infinite and NaN ones; T.codes, what
+midpoints of neighbours, the float32 beside them and beside the numbers, subnormal, large, infinite and NaN ones; T.codes, what
 ml_dtypes makes of them; T.saturated, of the same clipped to the largest number. e8m0.numbers: of all 256 scales.
 
 Per format F: F.weight, of W.linear rounded block by block, and F.scales float64 [rows, blocks], both in numpy alone: elements
-by ml_dtypes, scales as docs/number_formats.md says. Of MX formats and nvfp4 also F.torchao, float32, and F.torchao_scales, uint8:
+from ml_dtypes' numbers, scales as docs/number_formats.md says. Of MX formats and nvfp4 also F.torchao, float32, and F.torchao_scales, uint8:
 E8M0 (mode FLOOR) or E4M3.
 """
 import sys
@@ -40,14 +40,22 @@ def inputs_of(name):
     step = numbers[-1] - numbers[-2]
     middles = np.concatenate([(numbers[1:] + numbers[:-1]) / 2, [numbers[-1] + step / 2, -numbers[-1] - step / 2]])
     exact = np.concatenate([numbers, middles])
-    beside = np.concatenate([np.nextafter(exact, np.inf), np.nextafter(exact, -np.inf)])
+    exact = exact.astype(np.float32)  # ml_dtypes rounds a float64 to float32 first, so its neighbours would become ties
+    beside = np.concatenate([np.nextafter(exact, np.float32(np.inf)), np.nextafter(exact, np.float32(-np.inf))])
     odd = [-0.0, 5e-324, -5e-324, 1e-310, 1e30, -1e300, np.inf, -np.inf]
     return np.concatenate([exact, beside, odd, [np.nan, -np.nan] if name in ("e4m3", "e5m2") else []])
 
 
 def nearest(ratio, name):
-    """Saturating."""
-    return codes_of(np.clip(ratio, -LARGEST[name], LARGEST[name]), name).view(TYPES[name]).astype(np.float64)
+    """Saturating; in float64, which ml_dtypes would round twice."""
+    numbers = numbers_of(name)[:1 << (WIDTH[name] - 1)]  # codes without a sign ascend
+    numbers = numbers[np.isfinite(numbers)]
+    magnitude = np.minimum(np.abs(ratio), LARGEST[name])
+    above = np.searchsorted(numbers, magnitude)  # the first number that is not below
+    below = np.maximum(above - 1, 0)
+    up, down = numbers[above] - magnitude, magnitude - numbers[below]
+    code = np.where((up < down) | ((up == down) & (above % 2 == 0)), above, below)
+    return np.copysign(numbers[code], ratio)
 
 
 def blocks_of(weight, size):
@@ -128,7 +136,7 @@ def main(folder):
             theirs, rounded_ = torchao_mx(weight, format_) if format_ in MX else torchao_nvfp4(weight)
             out[format_ + ".torchao_scales"] = theirs.reshape(scales.shape)
             out[format_ + ".torchao"] = rounded_
-            print(format_, "rows in which torchao's values differ:", np.unique(np.nonzero(rounded_ != values.reshape(weight.shape))[0]))
+            print(format_, "rows in which torchao's values differ:", np.unique(np.nonzero(rounded_ != np.float32(values.reshape(weight.shape)))[0]))
     save_file({name: np.ascontiguousarray(value) for name, value in out.items()}, folder + "/number_formats_reference.safetensors")
 
 

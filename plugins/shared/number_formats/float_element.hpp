@@ -43,6 +43,11 @@ struct FloatElement {
            : specials == Specials::kNan ? sign_bit() - 2
                                         : sign_bit() - 1 - (1 << mantissa_bits);
   }
+  // Of a quiet NaN; only where there is one.
+  constexpr int nan_code() const {
+    return specials == Specials::kNan ? sign_bit() - 1
+                                      : largest_code() + 1 + (1 << (mantissa_bits - 1));
+  }
   // floor(log2(the largest number)), emax of the MX specification.
   constexpr int largest_exponent() const { return (largest_code() >> mantissa_bits) - bias(); }
 };
@@ -88,8 +93,8 @@ inline uint8_t encode(const FloatElement& element, double x,
     return static_cast<uint8_t>(sign | (special ? largest + 1 : largest));
   }
   if (std::isnan(x)) {
-    return static_cast<uint8_t>(
-        element.specials == Specials::kNone ? 0 : sign | (element.sign_bit() - 1));
+    return static_cast<uint8_t>(element.specials == Specials::kNone ? 0
+                                                                    : sign | element.nan_code());
   }
   const int own = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023;
   const int binade = own < least ? least : own;
