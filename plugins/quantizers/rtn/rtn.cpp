@@ -45,10 +45,9 @@ uint32_t Rtn::needs() const {
 void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Device device = static_cast<GramGroup&>(group).device();
   const ModuleSetting setting = rules_.setting_of(
       linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
-  const at::Tensor weight = weight_on(linear, device);
+  const at::Tensor weight = weight_on(linear, static_cast<GramGroup&>(group).device());
   if (setting.skip) {
     keep_float(weight, linear, sink);
     return;
@@ -60,8 +59,13 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
     const CodedStorage made(weight.size(0), weight.size(1), blocks);
     round_to_format(weight.cpu(), *format_, tensor_scale, blocks, made.view());
     put_formatted(*format_, tensor_scale, blocks, made.view(), linear, sink);
-    return;
+  } else {
+    round_to_grid(weight, setting, linear, sink);
   }
+}
+
+void Rtn::round_to_grid(const at::Tensor& weight, const ModuleSetting& setting,
+                        const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) {
   const Groups groups = groups_of(weight.size(1), setting.group_size);
   Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
   if (stays_on_device(linear)) {
@@ -70,7 +74,7 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
   } else {
     coded = make_coded(sink, coded.rows, coded.columns, coded.groups);
     fill_group_index(coded, groups);
-    round_rows(weight, device, groups, setting.kind, coded);
+    round_rows(weight, weight.device(), groups, setting.kind, coded);
     dequantize(coded, linear.dequantized, linear.info.name);
   }
   sink.number("bits", static_cast<double>(setting.kind.bits));

@@ -1,6 +1,8 @@
 // Round to nearest: every weight becomes the nearest value of its group's grid.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -38,6 +40,9 @@ class Rtn final : public kit::Quantizer {
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:
+  static void round_to_grid(const at::Tensor& weight, const ModuleSetting& setting,
+                            const kit::LinearToQuantize& linear, kit::QuantizeSink& sink);
+
   Params params_;
   ModuleRules rules_;
   const number_formats::NumberFormat* format_;  // null: the integer grid

@@ -120,7 +120,7 @@ double NumberFormat::bits_per_value(double values, double scales) const {
   return element_bits + (scale_bits() * scales + tensor) / values;
 }
 
-std::span<const NumberFormat> all_number_formats() {
+std::span<const NumberFormat> number_formats() {
   return kFormats;
 }
 

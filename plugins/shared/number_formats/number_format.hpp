@@ -67,7 +67,7 @@ struct NumberFormat {
   double bits_per_value(double values, double scales) const;
 };
 
-std::span<const NumberFormat> all_number_formats();
+std::span<const NumberFormat> number_formats();
 // Null if there is none of that name.
 const NumberFormat* find_number_format(std::string_view name);
 // "mxfp4|mxfp6_e2m3|...", the names as choices of a parameter: all but the integers, which

@@ -100,7 +100,7 @@ TEST_CASE("a scale in E8M0 is 2^(floor(log2 a) - emax), within its range",
 }
 
 TEST_CASE("a number format is found by its name", "[shared][number_formats]") {
-  for (const NumberFormat& format : all_number_formats()) {
+  for (const NumberFormat& format : number_formats::number_formats()) {
     CHECK(find_number_format(format.name) == &format);
   }
   CHECK(find_number_format("fp4") == nullptr);
@@ -118,7 +118,7 @@ TEST_CASE("a number format rounds blocks as the reference in numpy does",
     largest = std::max(largest, std::fabs(static_cast<double>(x)));
   }
   int compared = 0;
-  for (const NumberFormat& format : all_number_formats()) {
+  for (const NumberFormat& format : number_formats::number_formats()) {
     const std::string name(format.name);
     if (!reference().has(name + ".weight")) {
       CHECK(format.type == ElementType::kInteger);
@@ -146,7 +146,7 @@ TEST_CASE("a number format rounds blocks as the reference in numpy does",
 // of subnormal ones is left out where that matters (row 3, MX types of 8 bits).
 TEST_CASE("an MX format rounds blocks as torchao does", "[shared][number_formats]") {
   const int64_t columns = reference().shape("W.linear")[1];
-  for (const NumberFormat& format : all_number_formats()) {
+  for (const NumberFormat& format : number_formats::number_formats()) {
     if (format.scale != ScaleType::kE8M0) {
       continue;
     }
@@ -205,7 +205,7 @@ TEST_CASE("nvfp4 rounds blocks as torchao does where its scales are normal",
 
 TEST_CASE("a number format's codes stand for its elements, and a stored scale for itself",
           "[shared][number_formats]") {
-  for (const NumberFormat& format : all_number_formats()) {
+  for (const NumberFormat& format : number_formats::number_formats()) {
     CAPTURE(std::string(format.name));
     const std::array<double, 256> elements = elements_of(format);
     for (int64_t code = 0; code < format.entries(); ++code) {
@@ -258,7 +258,7 @@ TEST_CASE("a number format counts its scales", "[shared][number_formats]") {
 
 TEST_CASE("a number format keeps zeros and does not hide what is not finite",
           "[shared][number_formats]") {
-  for (const NumberFormat& format : all_number_formats()) {
+  for (const NumberFormat& format : number_formats::number_formats()) {
     CAPTURE(std::string(format.name));
     double zeros[3] = {0, 0, 0};
     round_block(format, zeros, 3, format.tensor_scale_of(1));
