@@ -15,8 +15,9 @@ namespace quench::test {
 
 namespace {
 
-constexpr const char* kFormats[] = {"mxfp4", "mxfp6_e2m3", "mxfp6_e3m2", "mxfp8_e4m3", "mxfp8_e5m2",
-                                    "nvfp4", "fp8_e4m3",   "fp8_e5m2",   "ternary",    "binary"};
+constexpr const char* kRtnFormats[] = {"mxfp4",      "mxfp6_e2m3", "mxfp6_e3m2", "mxfp8_e4m3",
+                                       "mxfp8_e5m2", "nvfp4",      "fp8_e4m3",   "fp8_e5m2",
+                                       "ternary",    "binary"};
 
 const SafetensorsFile& reference() {
   static const SafetensorsFile kFile(source_dir() /
@@ -54,7 +55,7 @@ TEST_CASE("rtn rounds to a number format as the reference in numpy does",
           "[quantizers][rtn][number_formats]") {
   const Matrix weight = linear_weight();
   const bool float64 = GENERATE(false, true);
-  for (const std::string format : kFormats) {
+  for (const std::string format : kRtnFormats) {
     CAPTURE(format, float64);
     QuantizerBench bench(setting(format), weight.columns);
     const Quantized result = bench.quantize(weight, 0, float64);
@@ -70,7 +71,7 @@ TEST_CASE("rtn rounds to a number format as the reference in numpy does",
 TEST_CASE("rtn hands out a number format as a table, indices and scales as they are stored",
           "[quantizers][rtn][number_formats]") {
   const Matrix weight = linear_weight();
-  for (const std::string format : kFormats) {
+  for (const std::string format : kRtnFormats) {
     CAPTURE(format);
     QuantizerBench bench(setting(format), weight.columns);
     const Quantized result = bench.quantize(weight, 0, true);
@@ -141,7 +142,7 @@ TEST_CASE("rtn errs less with more bits of a number format", "[quantizers][rtn][
 TEST_CASE("rtn has the same bits of a number format for one and two threads, and on a device",
           "[quantizers][rtn][number_formats]") {
   const Matrix weight = random_matrix(100, 192, 6);
-  for (const std::string format : kFormats) {
+  for (const std::string format : kRtnFormats) {
     CAPTURE(format);
     QuantizerBench bench(setting(format), 192);
     const Quantized one = bench.quantize(weight);
@@ -178,7 +179,7 @@ TEST_CASE("rtn says what does not go with a number format", "[quantizers][rtn][n
 
 TEST_CASE("rtn refuses weights that a number format cannot hold",
           "[quantizers][rtn][number_formats]") {
-  for (const std::string format : kFormats) {
+  for (const std::string format : kRtnFormats) {
     CAPTURE(format);
     QuantizerBench bench(R"({"format":")" + format + "\"}", 32);
     Matrix weight = random_matrix(3, 32, 1);
