@@ -41,6 +41,13 @@ class AnalysisTest(support.FileTest):
     def load(self, run, **manifest):
         return quench.load(run.write(os.path.join(self.folder, "run"), manifest))
 
+    def test_the_bits_of_a_number_format_are_those_that_are_stored(self):
+        from quench.analysis.dimensions import dimension
+        quantizer = {"id": "rtn", "params": {"bits": 4, "format": "mxfp8_e4m3"}, "bits_per_weight": 8.25}
+        self.assertEqual(dimension({"quantizer": quantizer}, "bits"), 8)
+        quantizer["params"] = {"bits": 4}
+        self.assertEqual(dimension({"quantizer": quantizer}, "bits"), 4)
+
     def test_a_contrast_is_the_paired_difference_with_its_t_interval(self):
         run = self.load(one_pair([3, 4, 4, 5], [3.1, 4.3, 4.2, 5.4], [3.2, 4.1, 4.2, 5.1]))
         frame = run.contrast("rtn", "gptq")

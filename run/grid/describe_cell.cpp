@@ -4,6 +4,7 @@
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/version.hpp"
+#include "run/grid/set_parameters.hpp"
 
 namespace quench {
 
@@ -40,7 +41,7 @@ nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& expe
   }
   const QuantizerCell& cell = experiment.quantizers[*variant.quantizer];
   nlohmann::json out = {{"id", cell.plugin->id},
-                        {"params", cell.parameters},
+                        {"params", set_parameters(catalog, *cell.plugin, cell.parameters)},
                         {"label", cell.label},
                         {"version", cell.plugin->version},
                         {"sha256", cell.plugin->sha256},

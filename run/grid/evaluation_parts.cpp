@@ -14,6 +14,7 @@
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/handles/averaging_handle.hpp"
+#include "run/grid/set_parameters.hpp"
 
 namespace quench {
 
@@ -275,7 +276,10 @@ class Parts {
   }
 
   bool add_quantizer() {
-    out_["quantizer"] = plugin(*what_.quantizer->plugin, what_.quantizer->parameters, "/quantizer");
+    const QuantizerCell& cell = *what_.quantizer;
+    out_["quantizer"] = plugin(*cell.plugin, cell.parameters, "/quantizer");
+    out_["quantizer"]["params"] =
+        set_parameters(identities_.catalog(), *cell.plugin, cell.parameters);
     if (const PluginDescription* format = what_.quantizer->store_as) {
       // Measured as the format's file holds it.
       out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object(), "/quantizer/stored");

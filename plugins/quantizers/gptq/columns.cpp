@@ -1,10 +1,12 @@
 #include "quantizers/gptq/columns.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <vector>
 
 #include "quench/kit/multiversion.hpp"
+#include "shared/number_formats/number_format.hpp"
 
 namespace quench::quantizers {
 
@@ -41,15 +43,22 @@ void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_
     widen(panel.weights + c * panel.rows + first, count, low, high);
   }
   const int64_t at = panel.group[column] * panel.rows + first;
-  std::vector<double> values(panel.kind.mse > 0 ? static_cast<size_t>(group_end - column) : 0);
+  const bool looks_at_all = panel.kind.mse > 0 || panel.format != nullptr;
+  std::vector<double> values(looks_at_all ? static_cast<size_t>(group_end - column) : 0);
   for (int64_t r = 0; r < count; ++r) {
     for (size_t i = 0; i < values.size(); ++i) {
       const int64_t c = column + static_cast<int64_t>(i);
       values[i] = c < inside ? tile[static_cast<size_t>((c - panel.begin) * kPanelRows + r)]
                              : static_cast<double>(panel.weights[c * panel.rows + first + r]);
     }
-    const Grid grid = grid_of_values(values.data(), 1, static_cast<int64_t>(values.size()), low[r],
-                                     high[r], panel.kind);
+    const auto value_count = static_cast<int64_t>(values.size());
+    if (panel.format != nullptr) {
+      panel.scales[at + r] = panel.format->scale_of(
+          number_formats::statistic_of(*panel.format, values.data(), value_count),
+          panel.tensor_scale);
+      continue;
+    }
+    const Grid grid = grid_of_values(values.data(), 1, value_count, low[r], high[r], panel.kind);
     panel.scales[at + r] = grid.scale;
     panel.zeros[at + r] = grid.zero;
   }
@@ -76,6 +85,18 @@ void code_rows(const double* __restrict x, const double* __restrict scale,
     const double code = code_of(x[r], scale[r], zero[r], max_code);
     const double error = (x[r] - scale[r] * (code - zero[r])) / pivot;
     codes[r] = static_cast<uint8_t>(static_cast<int32_t>(code));
+    errors[r] = error;
+    loss[r] += error * error / 2;
+  }
+}
+
+// The same with the codes of a format; `elements` has the element of each.
+void code_rows(const number_formats::NumberFormat& format, const double* elements, const double* x,
+               const double* scale, double pivot, int64_t count, uint8_t* codes, double* errors,
+               double* loss) {
+  for (int64_t r = 0; r < count; ++r) {
+    codes[r] = format.code_of(x[r], scale[r]);
+    const double error = (x[r] - scale[r] * elements[codes[r]]) / pivot;
     errors[r] = error;
     loss[r] += error * error / 2;
   }
@@ -128,6 +149,9 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
       start_group(panel, tile, c, first, last);
     }
   }
+  const std::array<double, 256> elements = panel.format != nullptr
+                                               ? number_formats::elements_of(*panel.format)
+                                               : std::array<double, 256>{};
   double errors[kRun * kPanelRows] = {};
   double negated[kRun * kPanelRows] = {};
   for (int64_t c = panel.begin; c < panel.end;) {
@@ -141,9 +165,15 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
     for (int64_t k = c; k < run_end; ++k) {
       const int64_t grid = panel.group[k] * panel.rows + first;
       double* own = errors + (k - c) * kPanelRows;
-      code_rows(tile.data() + (k - panel.begin) * kPanelRows, panel.scales + grid,
-                panel.zeros + grid, panel.kind.max_code(), panel.pivots[k], count,
-                panel.codes + k * panel.rows + first, own, panel.loss + first);
+      const double* values = tile.data() + (k - panel.begin) * kPanelRows;
+      uint8_t* codes = panel.codes + k * panel.rows + first;
+      if (panel.format != nullptr) {
+        code_rows(*panel.format, elements.data(), values, panel.scales + grid, panel.pivots[k],
+                  count, codes, own, panel.loss + first);
+      } else {
+        code_rows(values, panel.scales + grid, panel.zeros + grid, panel.kind.max_code(),
+                  panel.pivots[k], count, codes, own, panel.loss + first);
+      }
       convert(own, count, panel.errors + (k - panel.begin) * panel.rows + first);
       update_rows(tile.data(), own, panel.upper + k * panel.columns + panel.begin, panel.columns, 1,
                   k + 1 - panel.begin, run_end - panel.begin);

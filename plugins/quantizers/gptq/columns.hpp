@@ -8,6 +8,10 @@
 
 #include "quantizers/grid/search.hpp"
 
+namespace quench::number_formats {
+struct NumberFormat;
+}
+
 namespace quench::quantizers {
 
 // Which weights a column's grid is computed from, and when.
@@ -40,6 +44,9 @@ struct Panel {
   const double* correction;  // [columns, columns], P of asymmetry.hpp, or null
   T* negated;                // [end - begin, rows], -w of each column; only with `correction`
   double* loss;              // [rows]; adds (w - q)^2 / U_ii^2 / 2
+  // Rounds to this format instead of to grids, which then have scales alone; null: to the grids.
+  const number_formats::NumberFormat* format = nullptr;
+  double tensor_scale = 1;
 };
 
 // Rows of a layer per call: their part of a panel of 128 columns takes 64 KiB and stays in the L2

@@ -17,6 +17,8 @@
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quantizers/number_format/format_parameter.hpp"
+#include "quantizers/number_format/formatted_weight.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -50,9 +52,14 @@ void report_health(const GptqGroup::Made& made, double rows, kit::QuantizeSink& 
 
 class Linear {
  public:
-  Linear(const Gptq::Params& params, const ModuleSetting& setting, GptqGroup& group,
-         const kit::LinearToQuantize& linear, kit::QuantizeSink& sink)
-      : params_(params), setting_(setting), group_(group), linear_(linear), sink_(sink) {}
+  Linear(const Gptq::Params& params, const ModuleSetting& setting, const NumberFormat* format,
+         GptqGroup& group, const kit::LinearToQuantize& linear, kit::QuantizeSink& sink)
+      : params_(params),
+        setting_(setting),
+        format_(format),
+        group_(group),
+        linear_(linear),
+        sink_(sink) {}
 
   void quantize() {
     const c10::InferenceMode inference;
@@ -92,7 +99,6 @@ class Linear {
 
   void round(const at::Tensor& weight, const GptqGroup::Made& made) {
     const auto start = std::chrono::steady_clock::now();
-    const Groups groups = groups_of(weight.size(1), setting_.group_size);
     SolverOptions options{setting_.kind,
                           setting_.group_size,
                           params_.static_groups,
@@ -100,6 +106,16 @@ class Linear {
                           params_.block,
                           params_.precision == "float64" || weight.scalar_type() == at::kDouble};
     options.group_aware = params_.act_group_aware;
+    const double loss = format_ != nullptr ? round_to_format(weight, made.factor, options)
+                                           : round_to_grid(weight, made, options);
+    sink_.number("loss", loss);
+    sink_.number("seconds.columns",
+                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+
+  double round_to_grid(const at::Tensor& weight, const GptqGroup::Made& made,
+                       const SolverOptions& options) {
+    const Groups groups = groups_of(weight.size(1), setting_.group_size);
     Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
     double loss = 0;
     if (stays_on_device(linear_)) {
@@ -115,13 +131,27 @@ class Linear {
     const bool ordered = params_.desc_act && !params_.static_groups && groups.count > 1;
     sink_.number("bits", static_cast<double>(setting_.kind.bits));
     sink_.number("bits_per_weight", bits_per_weight(coded, setting_.kind, ordered));
-    sink_.number("loss", loss);
-    sink_.number("seconds.columns",
-                 std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return loss;
+  }
+
+  // In host memory, whatever the weight's: there are no kernels of the formats for a GPU.
+  double round_to_format(const at::Tensor& weight, const Factor& factor, SolverOptions options) {
+    const Groups groups =
+        format_groups(*format_, weight.size(1), setting_.group_size, linear_.info.name);
+    options.format = format_;
+    options.tensor_scale = tensor_scale_of(*format_, weight);
+    Factor here = factor;
+    here.upper = factor.upper.cpu();
+    here.correction = factor.correction.defined() ? factor.correction.cpu() : factor.correction;
+    const CodedStorage made(weight.size(0), weight.size(1), groups);
+    const double loss = solve(weight.cpu(), here, options, made.view());
+    put_formatted(*format_, options.tensor_scale, groups, made.view(), linear_, sink_);
+    return loss;
   }
 
   const Gptq::Params& params_;
   const ModuleSetting& setting_;
+  const NumberFormat* format_;  // null: the integer grid
   GptqGroup& group_;
   const kit::LinearToQuantize& linear_;
   kit::QuantizeSink& sink_;
@@ -147,6 +177,7 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
   kit::add_group_size(fields, "groupsize");
   kit::add_sym(fields);
   kit::add_mse(fields);
+  add_format(fields);
   fields.add("desc_act", &Params::desc_act,
              "whether to quantize columns by descending diagonal of the Hessian (act-order)");
   fields.add(
@@ -201,7 +232,8 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
   fields.add("embedding", &Params::embedding, "also round the token embedding to nearest");
 }
 
-Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
+Gptq::Gptq(const Params& params)
+    : params_(params), rules_(params.modules), format_(chosen_format("gptq", params)) {
   const bool whole_rows = params.group_size == -1;
   kit::check_group_size("gptq", params.group_size);
   kit::expects(!params.static_groups || !whole_rows,
@@ -210,6 +242,9 @@ Gptq::Gptq(const Params& params) : params_(params), rules_(params.modules) {
                "gptq: act_group_aware has no effect with group_size = -1");
   kit::expects(!params.act_group_aware || !params.desc_act,
                "gptq: desc_act and act_group_aware both set an order; wanted one");
+  kit::expects(format_ == nullptr || !params.desc_act || params.static_groups || whole_rows,
+               "gptq: desc_act with a format also wants static_groups: a block is of neighbouring "
+               "columns");
   kit::expects(!params.gptaq || params.inputs != "float",
                "gptq: gptaq has no effect with inputs = float");
   if (params.preset == "none") {  // a preset may set what other parameters leave without effect
@@ -238,10 +273,12 @@ std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group)
 
 void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                     kit::QuantizeSink& sink) {
-  const ModuleSetting setting = rules_.setting_of(
-      linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
+  const ModuleSetting setting =
+      rules_.setting_of(linear.info.name, {{params_.bits, params_.sym, params_.mse},
+                                           group_size_with(format_, params_.group_size),
+                                           false});
   try {
-    Linear(params_, setting, static_cast<GptqGroup&>(group), linear, sink).quantize();
+    Linear(params_, setting, format_, static_cast<GptqGroup&>(group), linear, sink).quantize();
   } catch (const kit::Error& error) {
     const std::string what = error.what();
     const std::string name = linear.info.name;

@@ -3,11 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quantizers/grid/module_rules.hpp"
 #include "quench/kit/quantizer.hpp"
+#include "shared/number_formats/number_format.hpp"
 
 namespace quench::quantizers {
 
@@ -19,6 +21,7 @@ class Gptq final : public kit::Quantizer {
     int64_t group_size = 128;
     bool sym = true;
     double mse = 0;
+    std::optional<std::string> format;
     bool desc_act = false;
     bool act_group_aware = false;
     bool static_groups = false;
@@ -52,6 +55,7 @@ class Gptq final : public kit::Quantizer {
  private:
   Params params_;
   ModuleRules rules_;
+  const number_formats::NumberFormat* format_;  // null: the integer grid
 };
 
 }  // namespace quench::quantizers

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace quench::quantizers::reference {
@@ -79,12 +80,61 @@ Grid grid_of_row(const Matrix& weight, int64_t row, int64_t from, int64_t to, Gr
   return best;
 }
 
+// The same, or the scale of a format.
+Grid grid_of_row(const Matrix& weight, int64_t row, int64_t from, int64_t to,
+                 const SolverOptions& options) {
+  if (options.format == nullptr) {
+    return grid_of_row(weight, row, from, to, options.kind);
+  }
+  double largest = 0;
+  double sum = 0;
+  for (int64_t c = from; c < to; ++c) {
+    largest = std::max(largest, std::fabs(weight(row, c)));
+    sum += std::fabs(weight(row, c));
+  }
+  const bool mean = options.format->statistic() == number_formats::Statistic::kMean;
+  const double statistic = mean ? sum / static_cast<double>(to - from) : largest;
+  return {options.format->scale_of(statistic, options.tensor_scale), 0};
+}
+
+struct Rounded {
+  double code;
+  double value;
+};
+
+// The code that is nearest to `x`. Of a format it is found by looking at all of them: of two that
+// are as near the even one, of a float's two zeros the one with the sign of `x`.
+Rounded round(double x, const Grid& grid, const SolverOptions& options) {
+  if (options.format == nullptr) {
+    const double code = code_of(x, grid.scale, grid.zero, options.kind.max_code());
+    return {code, grid.scale * (code - grid.zero)};
+  }
+  const double ratio = grid.scale > 0 ? x / grid.scale : 0;
+  Rounded best{-1, 0};
+  double least = std::numeric_limits<double>::infinity();
+  for (int64_t code = 0; code < options.format->entries(); ++code) {
+    const double element = options.format->element_of(static_cast<uint8_t>(code));
+    const bool is_float = options.format->type == number_formats::ElementType::kFloat;
+    if (!std::isfinite(element) || (is_float && std::signbit(element) != std::signbit(ratio))) {
+      continue;
+    }
+    const double distance = std::fabs(element - ratio);
+    const bool even = std::fmod(is_float ? static_cast<double>(code) : element, 2) == 0;
+    if (distance < least || (distance == least && even)) {
+      least = distance;
+      best = {static_cast<double>(code), grid.scale * element};
+    }
+  }
+  return best;
+}
+
 // The grids of all groups of the current `weight`.
-void grids_of_all(const Matrix& weight, int64_t size, GridKind kind, Solution& solution) {
+void grids_of_all(const Matrix& weight, int64_t size, const SolverOptions& options,
+                  Solution& solution) {
   for (int64_t r = 0; r < weight.rows; ++r) {
     for (int64_t g = 0; g < solution.scales.columns; ++g) {
       const Grid grid =
-          grid_of_row(weight, r, g * size, std::min((g + 1) * size, weight.columns), kind);
+          grid_of_row(weight, r, g * size, std::min((g + 1) * size, weight.columns), options);
       solution.scales(r, g) = grid.scale;
       solution.zeros(r, g) = grid.zero;
     }
@@ -205,7 +255,7 @@ Solution quantize_columns(const Matrix& weight, const Factored& factored,
                0};
   Matrix w = weight;
   if (!grouped) {
-    grids_of_all(w, groups.size, options.kind, out);
+    grids_of_all(w, groups.size, options, out);
   }
   for (int64_t i = 0; i < n; ++i) {
     for (int64_t r = 0; r < w.rows && factored.dead[static_cast<size_t>(i)] != 0; ++r) {
@@ -213,7 +263,7 @@ Solution quantize_columns(const Matrix& weight, const Factored& factored,
     }
   }
   if (grouped && options.static_groups) {
-    grids_of_all(w, groups.size, options.kind, out);
+    grids_of_all(w, groups.size, options, out);
   }
   w = reorder(w, out.perm, false);
   Matrix at_block_start = w;
@@ -227,13 +277,12 @@ Solution quantize_columns(const Matrix& weight, const Factored& factored,
     for (int64_t r = 0; r < w.rows; ++r) {
       if (!fixed && c % groups.size == 0) {
         const Grid grid = grid_of_row(options.stale ? at_block_start : w, r, c,
-                                      std::min(c + groups.size, n), options.kind);
+                                      std::min(c + groups.size, n), options);
         out.scales(r, g) = grid.scale;
         out.zeros(r, g) = grid.zero;
       }
       const double x = w(r, c);
-      const double code = code_of(x, out.scales(r, g), out.zeros(r, g), options.kind.max_code());
-      const double value = out.scales(r, g) * (code - out.zeros(r, g));
+      const auto [code, value] = round(x, {out.scales(r, g), out.zeros(r, g)}, options);
       out.codes(r, column) = code;
       out.dequantized(r, column) = value;
       const double error = (x - value) / u(c, c);

@@ -35,7 +35,7 @@ class Solver {
         groups_(groups_of(columns_, options.group_size)),
         weights_(weight.t().to(kType<T>, false, true, at::MemoryFormat::Contiguous)),
         scales_(at::empty({groups_.count, rows_}, at::kDouble)),
-        zeros_(at::empty({groups_.count, rows_}, at::kDouble)),
+        zeros_(at::zeros({groups_.count, rows_}, at::kDouble)),
         codes_(at::empty({columns_, rows_}, at::kByte)),
         group_(static_cast<size_t>(columns_)),
         loss_(static_cast<size_t>(rows_)) {}
@@ -124,12 +124,30 @@ class Solver {
     kit::parallel_for(static_cast<uint64_t>(rows_), static_cast<uint64_t>(kPanelRows),
                       [&](uint64_t first, uint64_t last) {
                         for (int64_t g = 0; g < groups_.count; ++g) {
+                          if (options_.format != nullptr) {
+                            format_scales(g, static_cast<int64_t>(first),
+                                          static_cast<int64_t>(last));
+                            continue;
+                          }
                           grids_of_columns(weights, rows_, g * groups_.size,
                                            std::min((g + 1) * groups_.size, columns_),
                                            static_cast<int64_t>(first), static_cast<int64_t>(last),
                                            options_.kind, scales + g * rows_, zeros + g * rows_);
                         }
                       });
+  }
+
+  // The scales of one group's columns in original order, for rows [first, last).
+  void format_scales(int64_t group, int64_t first, int64_t last) {
+    const int64_t from = group * groups_.size;
+    const int64_t count = std::min(groups_.size, columns_ - from);
+    const T* weights = weights_.template const_data_ptr<T>() + from * rows_;
+    double* scales = scales_.data_ptr<double>() + group * rows_;
+    for (int64_t r = first; r < last; ++r) {
+      scales[r] = options_.format->scale_of(
+          number_formats::statistic_of(*options_.format, weights + r, count, rows_),
+          options_.tensor_scale);
+    }
   }
 
   Panel<T> panel_of(int64_t begin, int64_t end, T* errors, T* negated) {
@@ -150,7 +168,9 @@ class Solver {
             errors,
             factor_.correction.defined() ? factor_.correction.const_data_ptr<double>() : nullptr,
             negated,
-            loss_.data()};
+            loss_.data(),
+            options_.format,
+            options_.tensor_scale};
   }
 
   // places()[column] is the position of the column in the order of quantization.

@@ -8,6 +8,7 @@
 
 #include "quantizers/gptq/factor.hpp"
 #include "quantizers/grid/coded.hpp"
+#include "shared/number_formats/number_format.hpp"
 
 namespace quench::quantizers {
 
@@ -20,15 +21,19 @@ struct SolverOptions {
   bool float64;        // otherwise weights outside the current block and their updates are float32
   // The order keeps the columns of each group together (kGroupAware); groups are in original order.
   bool group_aware = false;
+  // Rounds to this format instead of to a grid of `kind`; null: to the grid. Only in host memory.
+  const number_formats::NumberFormat* format = nullptr;
+  double tensor_scale = 1;  // of a format that has one
   bool groups_stay() const { return static_groups || group_aware; }
 };
 
-// Fills `coded` for `weight`, [out, in], and returns the loss, the sum of (w - q)^2 / U_ii^2 / 2. A
-// weight on a GPU is solved there, by kernels (device/solve_by_kernels.hpp). Inside a block,
-// columns, grids, errors and the loss are float64. Without `float64`, updates beyond the block are
-// float32: the errors, U to the right of the block, their product, and the weights it is subtracted
-// from. That product is nearly all of the work and takes half the time in float32; it rounds once
-// per block, not once per column. Throws NUMERICAL if the loss is not finite.
+// Fills `coded` for `weight` (of a format: codes of its elements, and zeros that say nothing),
+// [out, in], and returns the loss, the sum of (w - q)^2 / U_ii^2 / 2. A weight on a GPU is solved
+// there, by kernels (device/solve_by_kernels.hpp). Inside a block, columns, grids, errors and the
+// loss are float64. Without `float64`, updates beyond the block are float32: the errors, U to the
+// right of the block, their product, and the weights it is subtracted from. That product is nearly
+// all of the work and takes half the time in float32; it rounds once per block, not once per
+// column. Throws NUMERICAL if the loss is not finite.
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded);
 

@@ -1,11 +1,14 @@
 // rtn: scales and zeros from the extremes of each group of a row, codes by rounding, all in float64
-// (formulas: shared/grid/grid.hpp). The result is rounded once to the weight's dtype.
+// (formulas: shared/grid/grid.hpp), or the elements and scales of a number format
+// (shared/number_formats/number_format.hpp). The result is rounded once to the weight's dtype.
 #include "quantizers/rtn/rtn.hpp"
 
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quantizers/number_format/format_parameter.hpp"
+#include "quantizers/number_format/formatted_weight.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/grid/grid.hpp"
@@ -17,12 +20,14 @@ void Rtn::Params::describe(kit::Fields<Params>& fields) {
   kit::add_group_size(fields);
   kit::add_sym(fields);
   kit::add_mse(fields);
+  add_format(fields);
   kit::add_modules(fields);
   fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding");
 }
 
-Rtn::Rtn(const Params& params) : params_(params), rules_(params.modules) {
+Rtn::Rtn(const Params& params)
+    : params_(params), rules_(params.modules), format_(chosen_format("rtn", params)) {
   kit::check_group_size("rtn", params.group_size);
 }
 
@@ -40,14 +45,27 @@ uint32_t Rtn::needs() const {
 void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Device device = static_cast<GramGroup&>(group).device();
   const ModuleSetting setting = rules_.setting_of(
       linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
-  const at::Tensor weight = weight_on(linear, device);
+  const at::Tensor weight = weight_on(linear, static_cast<GramGroup&>(group).device());
   if (setting.skip) {
     keep_float(weight, linear, sink);
     return;
   }
+  if (format_ != nullptr) {
+    const Groups blocks =
+        format_groups(*format_, weight.size(1), setting.group_size, linear.info.name);
+    const double tensor_scale = tensor_scale_of(*format_, weight);
+    const CodedStorage made(weight.size(0), weight.size(1), blocks);
+    round_to_format(weight.cpu(), *format_, tensor_scale, blocks, made.view());
+    put_formatted(*format_, tensor_scale, blocks, made.view(), linear, sink);
+  } else {
+    round_to_grid(weight, setting, linear, sink);
+  }
+}
+
+void Rtn::round_to_grid(const at::Tensor& weight, const ModuleSetting& setting,
+                        const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) {
   const Groups groups = groups_of(weight.size(1), setting.group_size);
   Coded coded{weight.size(0), weight.size(1), groups.count, {}, {}, {}, {}};
   if (stays_on_device(linear)) {
@@ -56,7 +74,7 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
   } else {
     coded = make_coded(sink, coded.rows, coded.columns, coded.groups);
     fill_group_index(coded, groups);
-    round_rows(weight, device, groups, setting.kind, coded);
+    round_rows(weight, weight.device(), groups, setting.kind, coded);
     dequantize(coded, linear.dequantized, linear.info.name);
   }
   sink.number("bits", static_cast<double>(setting.kind.bits));
@@ -66,8 +84,9 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
 kit::GroupMemory Rtn::memory(const kit::GroupShapes& shapes) const {
   kit::GroupMemory out;
   out.observing = gram_bytes(shapes, false);
-  out.linear = coded_bytes(shapes.largest_weight(), shapes.in_features,
-                           groups_of(shapes.in_features, params_.group_size));
+  out.linear =
+      coded_bytes(shapes.largest_weight(), shapes.in_features,
+                  groups_of(shapes.in_features, group_size_with(format_, params_.group_size)));
   return out;
 }
 

@@ -1,13 +1,17 @@
 // Round to nearest: every weight becomes the nearest value of its group's grid.
 #pragma once
 
+#include <ATen/core/Tensor.h>
+
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "quantizers/grid/module_rules.hpp"
 #include "quench/kit/quantizer.hpp"
+#include "shared/number_formats/number_format.hpp"
 
 namespace quench::quantizers {
 
@@ -18,6 +22,7 @@ class Rtn final : public kit::Quantizer {
     int64_t group_size = 128;
     bool sym = true;
     double mse = 0;
+    std::optional<std::string> format;
     std::vector<std::string> modules;
     bool lm_head = false;
     bool embedding = false;
@@ -35,8 +40,12 @@ class Rtn final : public kit::Quantizer {
   const kit::ModulePatterns* module_patterns() const override { return &rules_; }
 
  private:
+  static void round_to_grid(const at::Tensor& weight, const ModuleSetting& setting,
+                            const kit::LinearToQuantize& linear, kit::QuantizeSink& sink);
+
   Params params_;
   ModuleRules rules_;
+  const number_formats::NumberFormat* format_;  // null: the integer grid
 };
 
 }  // namespace quench::quantizers

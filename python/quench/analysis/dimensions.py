@@ -58,8 +58,11 @@ def dimension(record, name):
 
 
 def _bits(quantizer):
-    """The parameter `bits`; the stored bits per weight, rounded, of a quantizer without it."""
-    bits, stored = member(member(quantizer, "params"), "bits"), member(quantizer, "bits_per_weight")
+    """The parameter `bits`; the stored bits per weight, rounded, of a quantizer without it or with a number format in its place."""
+    params = member(quantizer, "params")
+    bits, stored = member(params, "bits"), member(quantizer, "bits_per_weight")
+    if member(params, "format") is not None and is_number(stored):
+        return int(stored + 0.5)
     return int(stored + 0.5) if not is_number(bits) and is_number(stored) else bits
 
 

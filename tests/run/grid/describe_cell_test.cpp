@@ -2,9 +2,13 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/plugin/catalog/parameters.hpp"
 #include "run/grid/grid.hpp"
+#include "run/grid/set_parameters.hpp"
 #include "run/manifest/resolve_items.hpp"
+#include "tests/run/built_catalog.hpp"
 #include "tests/run/worker_catalog.hpp"
+#include "tests/support/skip.hpp"
 #include "tests/support/template_checkpoint.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -75,6 +79,37 @@ TEST_CASE("describe cell: where a plugin ran is in its record, and in no key", "
 
   // What one manifest says is forgotten with the next.
   CHECK(quantizer(here.resolve("")).at("process") == "own");
+}
+
+// Else a parameter that a quantizer gains would change the keys of all settings without it.
+TEST_CASE("describe cell: a shipped quantizer's parameter that is not set is in no record or key",
+          "[core][run]") {
+  quench::Catalog& built = quench::test::built_catalog();
+  const quench::PluginDescription* shipped = built.find("quantizer", "rtn");
+  if (shipped == nullptr) {
+    quench::test::skip("rtn is not built without libtorch");
+  }
+  const auto said = [&](const nlohmann::json& given) {
+    std::vector<quench::ParameterProblem> problems;
+    const nlohmann::json complete = quench::complete_parameters(*shipped, given, problems);
+    CHECK(problems.empty());
+    CHECK(complete.contains("format"));
+    return quench::set_parameters(built, *shipped, complete);
+  };
+  const nlohmann::json before = {{"bits", 3},
+                                 {"group_size", 128},
+                                 {"sym", true},
+                                 {"mse", 0.0},
+                                 {"modules", nlohmann::json::array()},
+                                 {"lm_head", false},
+                                 {"embedding", false}};
+  CHECK(said({{"bits", 3}}) == before);
+  CHECK(said({{"format", "mxfp4"}}).at("format") == "mxfp4");
+
+  const quench::PluginDescription& other =
+      worker_catalog().require("quantizer", "template_quantizer");
+  const nlohmann::json with_null = {{"bits", 3}, {"format", nullptr}};
+  CHECK(quench::set_parameters(worker_catalog(), other, with_null) == with_null);
 }
 
 TEST_CASE("describe cell: points of a sweep may each keep plugins in the program's process",

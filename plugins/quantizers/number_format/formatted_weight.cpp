@@ -1,0 +1,148 @@
+#include "quantizers/number_format/formatted_weight.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "quench/kit/host.hpp"
+#include "quench/kit/torch.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+constexpr uint64_t kRowGrain = 16;
+
+template <typename T>
+void round_all(const T* weight, const NumberFormat& format, double tensor_scale, Groups groups,
+               const Coded& coded) {
+  kit::parallel_for(
+      static_cast<uint64_t>(coded.rows), kRowGrain, [&](uint64_t begin, uint64_t end) {
+        for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
+          for (int64_t g = 0; g < groups.count; ++g) {
+            const int64_t first = r * coded.columns + g * groups.size;
+            const double scale = format.scale_of(
+                number_formats::statistic_of(format, weight + first, groups.size), tensor_scale);
+            coded.scales[static_cast<size_t>(r * groups.count + g)] = scale;
+            for (int64_t i = first; i < first + groups.size; ++i) {
+              coded.codes[static_cast<size_t>(i)] = format.code_of(weight[i], scale);
+            }
+          }
+        }
+      });
+}
+
+void require_finite(const Coded& coded, const char* name) {
+  for (size_t i = 0; i < coded.scales.size(); ++i) {
+    if (!std::isfinite(coded.scales[i])) {
+      kit::fail(QUENCH_NUMERICAL, "%s: the range of row %zu overflows", name,
+                i / static_cast<size_t>(coded.groups));
+    }
+  }
+}
+
+// Of every code; 0 for those that stand for no number, which no weight has.
+std::vector<double> table_of(const NumberFormat& format) {
+  const std::array<double, 256> elements = number_formats::elements_of(format);
+  std::vector<double> table(elements.begin(), elements.begin() + format.entries());
+  std::replace_if(
+      table.begin(), table.end(), [](double element) { return !std::isfinite(element); }, 0.0);
+  return table;
+}
+
+template <typename T>
+void write_values(const Coded& coded, Groups groups, const std::vector<double>& table, T* to,
+                  const char* name) {
+  kit::parallel_for(
+      static_cast<uint64_t>(coded.rows), kRowGrain, [&](uint64_t begin, uint64_t end) {
+        for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
+          const double* scales = coded.scales.data() + r * groups.count;
+          for (int64_t c = 0; c < coded.columns; ++c) {
+            const auto i = static_cast<size_t>(r * coded.columns + c);
+            to[i] = static_cast<T>(scales[c / groups.size] * table[coded.codes[i]]);
+            if (!std::isfinite(to[i])) {
+              kit::fail(QUENCH_NUMERICAL, "%s: the rounded weight of row %lld overflows", name,
+                        static_cast<long long>(r));
+            }
+          }
+        }
+      });
+}
+
+void put_scales(const NumberFormat& format, double tensor_scale, const Coded& coded,
+                kit::QuantizeSink& sink) {
+  const std::vector<int64_t> shape = {coded.rows, coded.groups};
+  if (format.scale != number_formats::ScaleType::kFloat32) {
+    const bool alone = format.scale == number_formats::ScaleType::kE8M0;
+    const auto bytes = sink.tensor<uint8_t>(alone ? "scales" : "block_scales", shape);
+    std::transform(coded.scales.begin(), coded.scales.end(), bytes.begin(),
+                   [&](double scale) { return format.scale_code(scale, tensor_scale); });
+    if (alone) {
+      return;
+    }
+    sink.tensor<float>("tensor_scale", {1})[0] = static_cast<float>(tensor_scale);
+  }
+  const auto scales = sink.tensor<double>("scales", shape);
+  std::copy(coded.scales.begin(), coded.scales.end(), scales.begin());
+}
+
+}  // namespace
+
+Groups format_groups(const NumberFormat& format, int64_t columns, int64_t group_size,
+                     const char* name) {
+  const int64_t size = format.block > 0 ? format.block : groups_of(columns, group_size).size;
+  if (size < 1 || columns % size != 0) {
+    kit::fail(QUENCH_INVALID_ARGUMENT,
+              "%s: %lld columns, wanted a multiple of the %s of %lld with format = %s", name,
+              static_cast<long long>(columns), format.block > 0 ? "block" : "group_size",
+              static_cast<long long>(size), std::string(format.name).c_str());
+  }
+  return {size, columns / size};
+}
+
+double tensor_scale_of(const NumberFormat& format, const at::Tensor& weight) {
+  if (!format.has_tensor_scale()) {
+    return 1;
+  }
+  return format.tensor_scale_of(weight.abs().max().to(at::kDouble).item<double>());
+}
+
+void round_to_format(const at::Tensor& weight, const NumberFormat& format, double tensor_scale,
+                     Groups groups, const Coded& coded) {
+  if (weight.scalar_type() == at::kDouble) {
+    round_all(weight.const_data_ptr<double>(), format, tensor_scale, groups, coded);
+  } else {
+    round_all(weight.const_data_ptr<float>(), format, tensor_scale, groups, coded);
+  }
+}
+
+void put_formatted(const NumberFormat& format, double tensor_scale, Groups groups,
+                   const Coded& coded, const kit::LinearToQuantize& linear,
+                   kit::QuantizeSink& sink) {
+  const char* name = linear.info.name;
+  require_finite(coded, name);
+  const std::vector<double> table = table_of(format);
+  at::Tensor target = kit::borrow(linear.dequantized);
+  const at::Tensor host =
+      at::empty(target.sizes(), at::TensorOptions(target.scalar_type()).device(at::kCPU));
+  if (host.scalar_type() == at::kDouble) {
+    write_values(coded, groups, table, host.data_ptr<double>(), name);
+  } else {
+    write_values(coded, groups, table, host.data_ptr<float>(), name);
+  }
+  target.copy_(host);
+  if (!stays_on_device(linear)) {
+    const auto indices = sink.tensor<uint8_t>("indices", {coded.rows, coded.columns});
+    std::copy(coded.codes.begin(), coded.codes.end(), indices.begin());
+    const auto entries = sink.tensor<double>("table", {format.entries()});
+    std::copy(table.begin(), table.end(), entries.begin());
+    put_scales(format, tensor_scale, coded, sink);
+  }
+  sink.number("bits", format.element_bits);
+  sink.number("block", static_cast<double>(groups.size));
+  sink.number("bits_per_weight", format.bits_per_value(static_cast<double>(coded.codes.size()),
+                                                       static_cast<double>(coded.scales.size())));
+}
+
+}  // namespace quench::quantizers
