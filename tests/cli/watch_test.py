@@ -209,7 +209,7 @@ def children_of(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
 
-def wait_for(process, holds, what, seconds=1200):
+def wait_for(process, holds, what, seconds=3000):
     """As long as it goes on: at the lowest priority it takes minutes on a machine that is busy."""
     end = time.monotonic() + seconds
     while not holds():
