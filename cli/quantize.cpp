@@ -3,8 +3,8 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/model_card.hpp"
 #include "cli/progress.hpp"
-#include "cli/python_verb.hpp"
 #include "cli/single_model.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/strict_option.hpp"
@@ -17,6 +17,7 @@
 #include "core/pass/evaluate.hpp"
 #include "core/pass/quantize_cell.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/store/folder_card.hpp"
 #include "core/version.hpp"
 #include "run/manifest/module_rules.hpp"
 #include "run/manifest/resolve_items.hpp"
@@ -144,11 +145,7 @@ void write_card(const Job& job, const QuantizeArguments& options, const Outcome&
       {"commit", locate_checkpoint(job.experiment.checkpoints.front(), context.hub()).commit},
       {"label", cell.label},
       {"version", kVersion},
-      {"quantizer",
-       {{"id", cell.plugin->id},
-        {"version", cell.plugin->version},
-        {"sha256", cell.plugin->sha256},
-        {"params", cell.parameters}}},
+      {"quantizer", card_of_quantizer(cell)},
       {"calibration", options.calibration},
       {"format", job.format->id},
       {"scheme", made.written.scheme},
@@ -157,23 +154,15 @@ void write_card(const Job& job, const QuantizeArguments& options, const Outcome&
       {"float", list_of(made.floating)},
       {"quantized", list_of(made.quantized)},
       {"command", context.command_line()}};
-  for (const std::vector<std::string>& packages :
-       std::vector<std::vector<std::string>>{{"numpy", "scipy"}, {}}) {
-    try {
-      MemoryFile input;
-      input.write(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-      write_file_atomically(target.temporary() / "README.md",
-                            python_output({"card", {}, packages}, context, &input),
-                            &target.files());
-      return;
-    } catch (const Error& failure) {
-      if (failure.code() == QUENCH_CANCELLED) {
-        throw;
-      }
-      if (packages.empty()) {
-        print_warning(fmt::format("warning: {}: no model card: {}", options.out, failure.what()));
-      }
+  try {
+    write_file_atomically(target.temporary() / kFolderCard,
+                          card_texts(nlohmann::json::array({request}), context).at(0),
+                          &target.files());
+  } catch (const Error& failure) {
+    if (failure.code() == QUENCH_CANCELLED) {
+      throw;
     }
+    print_warning(fmt::format("warning: {}: no model card: {}", options.out, failure.what()));
   }
 }
 

@@ -9,6 +9,7 @@
 #include "cli/amounts.hpp"
 #include "cli/answer.hpp"
 #include "cli/changed_interpreters.hpp"
+#include "cli/export_cards.hpp"
 #include "cli/fetched_weights.hpp"
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
@@ -211,6 +212,7 @@ int run(const RunOptions& options, Context& context) {
   if (!attempt.kept().empty()) {
     learn_rates(loaded, knowledge, rates, attempt.kept());
   }
+  write_export_cards(loaded, records, !attempt.kept().empty(), knowledge.identities, context);
   const Conclusion conclusion = conclude(loaded.folder, context);
   if (answers()) {
     answer_run(loaded, with_derived(records), attempt.unwritten());

@@ -14,6 +14,7 @@
 #include "cli/hub_session.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/standard_streams.hpp"
+#include "cli/strict_option.hpp"
 #include "core/plugin/catalog/python_file.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/expected_run.hpp"
@@ -68,6 +69,9 @@ std::vector<std::string> run_arguments(const SubmitOptions& options, const Loade
   }
   if (!options.retry.empty()) {
     add("--retry", options.retry);
+  }
+  if (HeardWarnings::strict()) {
+    out.emplace_back("--strict");
   }
   for (const std::string& folder : context.plugin_path) {
     add("--plugin-path", absolute_path(folder).string());
@@ -243,6 +247,7 @@ void add_submit(Verb& verb, Context& context) {
                  "quench submit m.yaml --to kubernetes --shares 8"});
   auto options = std::make_shared<SubmitOptions>();
   add_manifest_options(verb, context, options->manifest);
+  add_strict_option(verb);
   verb.option(
           "--to", options->to,
           "slurm or htcondor (default: `to` under `cluster`); kubernetes or generic: print what "

@@ -332,8 +332,12 @@ int verify(const VerifyOptions& options, Context& context) {
         fmt::format("{} of {} checked do not verify", findings.faults.size(), findings.checked));
   }
   if (findings.checked == 0) {
-    return incomplete((options.run.empty() ? context.home().string() : options.run) +
-                      ": nothing here could be checked");
+    const std::string line = (options.run.empty() ? context.home().string() : options.run) +
+                             ": nothing here could be checked";
+    if (!answers()) {
+      print_warning(line);
+    }
+    return incomplete(line);
   }
   return kExitOk;
 }

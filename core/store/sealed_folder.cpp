@@ -15,6 +15,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/store/difference.hpp"
+#include "core/store/folder_card.hpp"
 #include "core/store/sealed_line.hpp"
 #include "core/version.hpp"
 
@@ -140,13 +141,15 @@ std::string damage(const fs::path& folder, const WrittenFiles& files, bool read_
   return "";
 }
 
-// A name in the folder that the seal does not list, or "".
+// A name in the folder that the seal does not list and that is no card of quench's, or "".
 std::string unknown_name(const fs::path& folder, const WrittenFiles& files) {
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     std::string name = it->path().filename().string();
     if (name != kFolderSeal && !files.contains(name)) {
-      return name;
+      if (name != kFolderCard || !is_own_card(it->path())) {
+        return name;
+      }
     }
   }
   if (error) {

@@ -1,7 +1,7 @@
 """The model card README.md of a quantized folder, with the front matter that the hub reads.
 
-The program hands over what it knows as JSON on the standard input (cli/quantize.cpp), and writes what is printed here into the folder
-before that gets its name.
+The program hands over what it knows as a JSON list on the standard input, one object a folder (cli/quantize.cpp and
+cli/export_cards.cpp), and writes the texts that are printed here, a JSON list as well.
 """
 
 import json
@@ -32,10 +32,10 @@ def code(text):
     return "`%s`" % printable(text, _MOST).replace("`", "'").replace("|", "\\|") if text else ""
 
 
-def fenced(text):
-    """A fence longer than any run of backticks inside."""
+def fenced(text, language=""):
+    """In a fence longer than any run of backticks inside."""
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
-    return "%s\n%s\n%s\n" % (fence, text, fence)
+    return "%s%s\n%s\n%s\n" % (fence, language, text, fence)
 
 
 def base_of(model):
@@ -45,10 +45,13 @@ def base_of(model):
 
 
 def measured(floating, quantized):
-    """Lines of a table: each metric of the float and the quantized model, and the error of losses with its interval."""
+    """Lines of a table: each metric of the float and the quantized model, and the error of losses with its interval. A metric that
+    compares with the float model has no value of that: None."""
     out = []
     for before, after in zip(floating, quantized):
-        if is_number(before["value"]) and is_number(after["value"]):
+        if before is None and is_number(after["value"]):
+            out.append("| %s | %s |  | %.6g |  |" % (code(after["label"] or after["metric"]), code(after["unit"]), after["value"]))
+        elif before is not None and is_number(before["value"]) and is_number(after["value"]):
             out.append("| %s | %s | %.6g | %.6g | %s |" % (code(after["label"] or after["metric"]), code(after["unit"]),
                                                            before["value"], after["value"], _error(before, after)))
     return out
@@ -92,11 +95,13 @@ def card(request):
     out += "\n| made with | |\n|---|---|\n"
     out += "".join("| %s | %s |\n" % (name, code(value if isinstance(value, str) else canonical(value)))
                    for name, value in settings.items() if value)
+    if member(request, "manifest"):
+        return out + "\n## Manifest\n\n" + fenced(request["manifest"].rstrip("\n"), "yaml")
     return out + "\n## Command\n\n" + fenced(printable(request["command"], 1 << 16))
 
 
 def main():
-    sys.stdout.write(card(json.load(sys.stdin)))
+    json.dump([card(request) for request in json.load(sys.stdin)], sys.stdout)
     return 0
 
 

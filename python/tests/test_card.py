@@ -63,11 +63,21 @@ class CardTest(unittest.TestCase):
         self.assertEqual(data.to_dict()["base_model_relation"], "quantized")
         self.assertEqual(data.to_dict()["quantized_by"], "quench")
 
-    def test_the_command_prints_it(self):
-        made = request(float=[], quantized=[])
+    def test_a_metric_that_compares_has_a_line_without_a_float_value(self):
+        made = request()
+        made["float"], made["quantized"] = [None], [{**made["quantized"][0], "metric": "divergence", "label": "divergence", "value": 0.125}]
+        self.assertIn("\n| `divergence` | `nats/token` |  | 0.125 |  |\n", card(made))
+
+    def test_of_a_run_it_has_the_manifest_in_place_of_the_command(self):
+        text = card(request(manifest="name: m  # ```\ncheckpoints: {}\n", command=None))
+        self.assertTrue(text.endswith("\n## Manifest\n\n````yaml\nname: m  # ```\ncheckpoints: {}\n````\n"), text)
+        self.assertNotIn("## Command", text)
+
+    def test_the_command_prints_a_list_of_them(self):
+        made = [request(float=[], quantized=[]), request(float=[], quantized=[], name="other")]
         got = subprocess.run([sys.executable, SOURCE / "python/quench/start.py", "card"], input=json.dumps(made), capture_output=True,
                              text=True, timeout=60)
-        self.assertEqual((got.returncode, got.stdout, got.stderr), (0, card(made), ""))
+        self.assertEqual((got.returncode, json.loads(got.stdout), got.stderr), (0, list(map(card, made)), ""))
 
 
 if __name__ == "__main__":

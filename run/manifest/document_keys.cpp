@@ -97,7 +97,7 @@ const Fields<Manifest> kDocument([](Fields<Manifest>& f) {
          {"pattern", "^[^./][^/]*$"},
          {"maxLength", kMaxName}},
         read_name, "Name of the run and of its results folder");
-  f.integer("seed", &Manifest::seed, 0, kMaxSeed).schema({{"default", 0}});
+  f.seed(&Manifest::seed, "seed").schema({{"default", 0}});
   f.text("dtype", &Manifest::dtype).schema([](const Catalog&) {
     return json{{"enum", dtype_names()}, {"default", "float32"}};
   });
@@ -169,6 +169,7 @@ const std::vector<std::pair<std::string, std::string>>& sections_of_keys() {
       {"optimizer", "under `train`"},
       {"forks", "under `train`"},
       {"steps", "under `train`"},
+      {"seeds", home_of_seeds("seed")},
       {"documents", "under a name in `calibration`"},
       {"sequences", "under a name in `calibration`"},
       {"length", "under a name in `calibration`"},

@@ -104,6 +104,11 @@ inline std::string unlike(const YamlNode& node, const std::string& wanted) {
   return fmt::format("got {}, wanted {}", node.described(), wanted);
 }
 
+// Where several seeds belong: "under `sweep`, as `train.seed: [0, 1, 2]`"
+inline std::string home_of_seeds(const char* path) {
+  return fmt::format("under `sweep`, as `{}: [0, 1, 2]`", path);
+}
+
 // Adds the name to a list that has none of them twice; what is wrong with it, or "".
 inline std::string take_name(const YamlNode& item, std::vector<Written<std::string>>& names) {
   if (!item.is_scalar()) {
@@ -229,6 +234,22 @@ class Fields {
                  const auto otherwise = static_cast<long long>(detail::or_zero(value));
                  value = static_cast<Value>(reader.integer(name, otherwise, least, most));
                }));
+  }
+
+  // The seed; several are points of a sweep over `path`.
+  template <typename Member>
+  Field& seed(Member member, const char* path) {
+    Field& field = integer("seed", member, 0, kMaxSeed);
+    field.read_ = [path, read = field.read_](MappingReader& reader, Section& out) {
+      const YamlNode* node = reader.get("seed");
+      if (node == nullptr || !node->is_sequence()) {
+        read(reader, out);
+        return;
+      }
+      reader.add(node->place, fmt::format("`seed`: {}; several go {}",
+                                          unlike(*node, "a whole number"), home_of_seeds(path)));
+    };
+    return field;
   }
 
   // A count that may have a unit: 20k, 4000B.

@@ -212,7 +212,7 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
         read_at);
   f.number("clip", &Training::clip, "Largest norm of the gradient");
   f.own("precision", {{"enum", {"float32", "fp32", "bfloat16", "bf16"}}}, read_precision);
-  f.integer("seed", &Training::seed, 0, kMaxSeed);
+  f.seed(&Training::seed, "train.seed");
   f.name("branch", &Training::branch, "Name of the branch of the whole run");
   f.choice("mark", &Training::mark, branch_marks());
   f.each("forks", kFork.schema(), read_fork).or_null();
@@ -223,7 +223,8 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
 ManifestTraining read_training(const YamlNode& node, Problems& problems) {
   ManifestTraining out;
   out.place = node.place;
-  out = kTraining.read(node, "train", problems, std::move(out), {{"forks", "under `train`"}});
+  out = kTraining.read(node, "train", problems, std::move(out),
+                       {{"forks", "under `train`"}, {"seeds", home_of_seeds("train.seed")}});
   if (out.branch.empty()) {
     out.branch = out.forks.empty() ? "" : "trunk";
   }

@@ -1,10 +1,13 @@
 // `quench fetch` and `quench run --fetch` as they are typed, against a hub of the test's own.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <csignal>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <set>
 #include <thread>
 
 #include "tests/cli/program.hpp"
@@ -153,6 +156,78 @@ TEST_CASE("fetch: a manifest that is blocked says the command, and runs after it
   CAPTURE(ran.out, ran.err);
   CHECK(ran.code == 0);
   CHECK_THAT(ran.out, Contains("2 records, 2 of them new"));
+}
+
+TEST_CASE("verify: of what was fetched it tells every file that changed, large ones and small ones",
+          "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/main");
+  scene.server.start();
+  REQUIRE(scene.run({"fetch", "hf://org/name"}).code == 0);
+  const fs::path snapshots = scene.cache() / "models--org--name/snapshots";
+  const fs::path snapshot = fs::directory_iterator(snapshots)->path();
+  std::vector<fs::path> links;
+  std::set<size_t> lengths;  // of the names: SHA-256 of a large file, git's id of a small one
+  for (const auto& entry : fs::directory_iterator(snapshot)) {
+    links.push_back(entry.path());
+    lengths.insert(fs::canonical(entry.path()).filename().string().size());
+  }
+  REQUIRE(lengths == std::set<size_t>{40, 64});
+  const auto said = [&](size_t faults) {
+    return std::to_string(links.size()) + " checked, " + std::to_string(faults) +
+           " do not verify\n";
+  };
+  const Outcome whole = scene.run({"verify", "hf://org/name"});
+  CHECK(whole.code == 0);
+  CHECK(whole.out == said(0));
+  for (const fs::path& link : links) {
+    const fs::path blob = fs::canonical(link);
+    CAPTURE(link.filename(), blob);
+    const std::string content = quench::test::read_file(blob);
+    std::string other = content;
+    other.back() ^= 1;
+    const auto write = [&](const std::string& bytes) {
+      std::ofstream(blob, std::ios::binary) << bytes;
+    };
+    write(other);
+    const Outcome got = scene.run({"verify", "hf://org/name@main"});
+    CHECK(got.code == 1);
+    CHECK_THAT(got.out, Contains(blob.string() + ": damaged: content has hash ") &&
+                            Contains("its name in the cache of hf://org/name says " +
+                                     blob.filename().string() +
+                                     ": remove this file and download "
+                                     "it again\n") &&
+                            Catch::Matchers::EndsWith(said(1)));
+    write(content);
+  }
+  CHECK(scene.run({"verify", "hf://org/name"}).out == said(0));
+}
+
+TEST_CASE("verify: a snapshot of plain files, whose names are no hashes, is not taken as checked",
+          "[cli]") {
+  Scene scene;
+  scene.server.add_model("org/name/main");
+  scene.server.start();
+  REQUIRE(scene.run({"fetch", "hf://org/name"}).code == 0);
+  const fs::path repository = scene.cache() / "models--org--name";
+  const fs::path snapshot = fs::directory_iterator(repository / "snapshots")->path();
+  std::vector<fs::path> links;
+  for (const auto& entry : fs::directory_iterator(snapshot)) {
+    links.push_back(entry.path());
+  }
+  const auto make_plain = [](const fs::path& link) {
+    const std::string content = quench::test::read_file(link);
+    fs::remove(link);
+    std::ofstream(link, std::ios::binary) << content;
+  };
+  make_plain(links.front());  // as clients leave it where the file system has no links
+  const Outcome rest = scene.run({"verify", "hf://org/name"});
+  CHECK(rest.code == 0);
+  CHECK(rest.out == std::to_string(links.size() - 1) + " checked, 0 do not verify\n");
+  std::for_each(links.begin() + 1, links.end(), make_plain);
+  const Outcome none = scene.run({"verify", "hf://org/name"});
+  CHECK(none.code == 1);
+  CHECK_THAT(none.err, Contains("hf://org/name: nothing here could be checked"));
 }
 
 TEST_CASE("fetch: `run --fetch` expands a pattern by the hub's list, fetches and runs", "[cli]") {

@@ -1,5 +1,7 @@
 // Folders of weights that a run writes: what is written is what was measured, whoever wrote there
 // before.
+#include <fmt/format.h>
+
 #include <catch2/catch.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -33,7 +35,7 @@ const std::string kKeep = "averaging:\n  - soup: {}\n    keep: true\n";
 // Two checkpoints, and the manifest m.yaml of what is given.
 class Folders {
  public:
-  explicit Folders(const std::string& manifest) {
+  explicit Folders(const std::string& manifest, Page page = Page::kNone) : here(page) {
     fs::create_directory(path() / "models");
     for (const char* step : {"models/step1", "models/step2"}) {
       fs::copy(path() / "tiny", path() / step, fs::copy_options::recursive);
@@ -93,7 +95,7 @@ class Folders {
   fs::path path() const { return here.folder().path(); }
   fs::path exported(const std::string& name) const { return path() / "runs/m/exports" / name; }
 
-  const Workplace here{Page::kNone};
+  const Workplace here;
 };
 
 std::set<std::string> states(const json& folders) {
@@ -219,6 +221,59 @@ TEST_CASE("run: points of a sweep have exports of their own", "[cli]") {
   CHECK(states(folders.planned()) == std::set<std::string>{"written"});
   CHECK(fs::exists(folders.exported("step1/q")));
   CHECK(fs::exists(folders.exported("job~1/step1/q")));
+}
+
+TEST_CASE("run: an export has a card with what was measured, and nobody's own is touched",
+          "[cli]") {
+  const Folders folders(kExport, Page::kDrawn);
+  const json records = folders.records();
+  const fs::path card = folders.exported("step1/q/README.md");
+  const std::string text = quench::test::read_file(card);
+  CAPTURE(text);
+  CHECK_THAT(text, Catch::StartsWith("---\nquantized_by: \"quench\"\n") &&
+                       Catch::Contains("# step1, q\n") && Catch::Contains("## Manifest\n") &&
+                       Catch::Contains("    export: gptq\n"));
+  const double before = Folders::measured(records, "step1", "");
+  const double after = Folders::measured(records, "step1", "q");
+  const std::string line = fmt::format(
+      "| `validation_loss block=16` | `nats/token` | {:.6g} | {:.6g} | ", before, after);
+  const size_t at = text.find(line);
+  REQUIRE(at != std::string::npos);
+  const std::string error = text.substr(at + line.size(), text.find('\n', at) - at - line.size());
+  CHECK(std::stod(error) == Approx(100 * (after / before - 1)).epsilon(0.01));
+  // With numpy it is an interval, else a standard error.
+  CHECK_THAT(error, Catch::Contains("(95 % interval ") || Catch::Contains(" ± "));
+  CHECK(quench::damage_of(card.parent_path()).empty());
+
+  // Another metric completes the card of step2 and leaves the changed one of step1.
+  std::ofstream(card, std::ios::app) << "my own words\n";
+  const fs::path other = folders.exported("step2/q/README.md");
+  const std::string short_card = quench::test::read_file(other);
+  const auto seal = quench::identity_of_folder(other.parent_path());
+  const Workplace::Arguments more = {
+      "--set", "metrics+=[{validation_loss: {corpus: v, block: 8}, label: eight}]"};
+  folders.records(more);
+  CHECK(quench::test::read_file(card) == text + "my own words\n");
+  const std::string long_card = quench::test::read_file(other);
+  CHECK_THAT(short_card, !Catch::Contains("| `eight` |"));
+  CHECK_THAT(long_card, Catch::Contains("| `eight` |") && Catch::Contains("block=16` |"));
+  CHECK(quench::identity_of_folder(other.parent_path()) == seal);  // the weights stayed
+
+  // One that is gone, as after a kill, is written without measuring; else nothing is.
+  fs::remove(other);
+  const auto time = fs::last_write_time(card);
+  folders.records(more);
+  CHECK(quench::test::read_file(other) == long_card);
+  CHECK(fs::last_write_time(card) == time);
+
+  // A folder with quench's card makes way for other bits; one with a changed card does not.
+  const Outcome got = folders.here.run(
+      {"run", "m.yaml", "--json", "--set", "quantizers.0.template_quantizer.bits=8"});
+  CHECK(got.code == 1);
+  CHECK_THAT(got.out, Catch::Contains("it holds README.md, which quench did not put there"));
+  CHECK(quench::test::read_file(card) == text + "my own words\n");
+  CHECK(quench::test::read_file(other) != short_card);
+  CHECK_THAT(quench::test::read_file(other), Catch::Contains("\"bits\":8"));
 }
 
 TEST_CASE("run: a folder that quench did not write is refused before any work, and stays",

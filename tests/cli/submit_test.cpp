@@ -159,6 +159,7 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
                                           "60",
                                           "--worker-time",
                                           "7200",
+                                          "--strict",
                                           "--fetch",
                                           "--storage-limit",
                                           "5GB",
@@ -168,7 +169,7 @@ TEST_CASE("submit: options of the run reach the tasks", "[cli][cluster]") {
       out,
       Contains(" run " + login.path("m.yaml") + " --out '" + login.path("other place") +
                "' --set seed=3 --fetch --storage-limit 5GB --evict done --retry failed "
-               "--plugin-path " +
+               "--strict --plugin-path " +
                login.path("mine") +
                " --in-process template_metric --worker-silence 60 --worker-time 7200 --share "));
 }

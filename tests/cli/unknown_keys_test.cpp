@@ -109,6 +109,7 @@ TEST_CASE("unknown keys: --strict refuses them before any work", "[cli][torch]")
                       "corpora: {t: {text: {path: t.txt}}}\n");
   const std::vector<Workplace::Arguments> verbs = {
       {"plan", "m.yaml"},
+      {"submit", "m.yaml", "--to", "slurm", "--dry-run", "--out", "r"},
       {"run", "m.yaml", "--out", "r"},
       {"eval", "m", "--metric", kMetric},
       {"quantize", "m", "--quantizer", "template_quantizer:bits=4", "--format", "template_format",

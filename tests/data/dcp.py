@@ -1,11 +1,12 @@
 """Writes tests/data/dcp: what torch.distributed.checkpoint saves in one and in four processes, and what is in it.
 
     python3 tests/data/dcp.py            # torch 2.15.0, numpy, safetensors; two minutes
+    python3 tests/data/dcp.py watched    # that folder alone
 
 `one`: a trainer's state, {"model": ..., "optimizer": ..., "step": ...}. `four`: the model's state dict by itself, of a torch.compile,
 whose tensors are sharded over four processes of gloo by rows and by columns that do not divide evenly, over a 2 x 2 mesh in both
 dimensions, over one of them and copied over the other, and copied. `one.safetensors` and `four.safetensors` are what was saved,
-written by safetensors from the whole tensors.
+written by safetensors from the whole tensors. `watched`: two checkpoints of the model of tests/support/made_gpt_neox.py.
 """
 
 import os
@@ -66,7 +67,21 @@ def process(rank, port):
     dist.destroy_process_group()
 
 
+def watched():
+    sys.path.insert(0, str(HERE.parent.parent / "support"))
+    from made_gpt_neox import tensors
+
+    for step in 100, 200:
+        folder = HERE / f"watched/step{step}"
+        shutil.rmtree(folder, ignore_errors=True)
+        state = {"model": {name: torch.from_numpy(value) for name, value in tensors(step).items()}}
+        dcp.save(state, storage_writer=dcp.FileSystemWriter(str(folder)), no_dist=True)
+
+
 def main():
+    watched()
+    if sys.argv[1:] == ["watched"]:
+        return
     for name in "one", "four":
         shutil.rmtree(HERE / name, ignore_errors=True)
     weights, state = one()

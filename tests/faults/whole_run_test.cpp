@@ -1,6 +1,7 @@
 // `quench run` as a whole: killed at every call that writes, at random times, on disks that fail,
 // and several times at once. However it goes, the records are those of the undisturbed run, and at
 // most one cell was computed twice.
+#include <fmt/format.h>
 #include <catch2/catch.hpp>
 #include <csignal>
 #include <cstdlib>
@@ -132,6 +133,20 @@ class Scene {
     return twice;
   }
 
+  // Lines of the attempts' files that are whole.
+  size_t whole_records() const {
+    size_t count = 0;
+    for (const auto& entry : fs::directory_iterator(folder_ / "runs/m")) {
+      if (entry.path().filename().string().starts_with("records-")) {
+        std::ifstream in(entry.path());
+        for (std::string line; std::getline(in, line);) {
+          count += json::accept(line) ? 1 : 0;
+        }
+      }
+    }
+    return count;
+  }
+
   // What a killed process was writing and nobody goes on with.
   std::vector<std::string> half_written() const {
     std::vector<std::string> out;
@@ -204,6 +219,41 @@ TEST_CASE("run: a disk that fails at any call is told by path, and the run goes 
     }
     check_rerun(scene);
   }
+}
+
+TEST_CASE("run: a full disk says how many records are kept and what goes on with them",
+          "[faults]") {
+  Scene scene;
+  size_t records = 0;  // writes of them so far
+  for (size_t n = 1; n <= scene.calls(); ++n) {
+    const WriteCall& call = scene.call(n);
+    if (call.name != "write" || call.path.find("/m/records-") == std::string::npos) {
+      continue;
+    }
+    INFO("write " << ++records << " of a record");
+    scene.reset();
+    FaultPlan plan;
+    plan.at = static_cast<long>(n);
+    plan.fault = "ENOSPC";
+    plan.from = true;
+    const Ended ended = scene.under(plan).ended;
+    INFO(ended.err);
+    CHECK(ended.code == 1);
+    const std::string kept = fmt::format(
+        "; {} new records are in runs/m; make room, then continue "
+        "with: ",
+        scene.whole_records());
+    const size_t at = ended.err.find(kept);
+    REQUIRE(at != std::string::npos);
+    CHECK(ended.err.find("o space left on ") <
+          at);  // of the record, or of what other threads write
+    const std::string command = ended.err.substr(at + kept.size());
+    const Ended again = run_program({"/bin/sh", "-c", command}, scene.environment(), scene.path());
+    INFO(command << again.err);
+    CHECK(again.code == 0);
+    check_rerun(scene);
+  }
+  CHECK(records == 4);  // 2 checkpoints × (float + quantized)
 }
 
 TEST_CASE("run: a failed fsync or close of a record is no finished cell", "[faults]") {
