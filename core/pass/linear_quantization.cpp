@@ -308,8 +308,7 @@ void LinearQuantization::set_op(const PassSetting& setting, uint32_t block,
   if (group.input_scale() != nullptr) {
     op = divided_inputs(model_, op, *group.input_scale());
   }
-  model_.set_linear_op(block, group.index(), linear, &op);
-  kept_.keep_op(block, group.index(), linear);
+  kept_.set_op(block, group.index(), linear, op);
 }
 
 void LinearQuantization::take_weight(PassSetting& setting, const std::string& name,

@@ -36,6 +36,9 @@ constexpr Bound kBounds[] = {
     {"int8:activations=false", 1e-5},
     {"int8", 2e-3},
     {"int8:transform=smoothquant", 2e-3},
+    {"activations:activations=int4,activation_keep=2", 2e-3},
+    {"rtn:bits=4,group_size=16,activations=int8", 2e-3},
+    {"awq:bits=4,group_size=16,inputs=sequential,activations=nvfp4", 2e-3},
 };
 
 double loss_on(const Workplace& here, const std::string& device, const std::string& quantizer) {

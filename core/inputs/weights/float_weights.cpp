@@ -4,6 +4,36 @@
 
 namespace quench {
 
+namespace {
+
+using SharedOp = std::shared_ptr<const quench_linear_op>;
+
+const SharedOp& op_of(void* context) {
+  return *static_cast<const SharedOp*>(context);
+}
+
+SharedOp owned(const quench_linear_op& op) {
+  return {new quench_linear_op(op), [](const quench_linear_op* last) {
+            if (last->release != nullptr) {
+              last->release(last->context);
+            }
+            delete last;
+          }};
+}
+
+// An operation for the model, which releases its share of `op`.
+quench_linear_op share_of(const SharedOp& op) {
+  return {sizeof(quench_linear_op), new SharedOp(op),
+          [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
+             quench_error* error) noexcept {
+            const SharedOp& own = op_of(context);
+            return own->apply(own->context, x, y, stream, error);
+          },
+          [](void* context) noexcept { delete static_cast<SharedOp*>(context); }};
+}
+
+}  // namespace
+
 void FloatWeights::keep(const std::string& name, const HostTensor& value) {
   layers_.back().try_emplace(name, Kept{value, std::nullopt});
 }
@@ -28,8 +58,16 @@ const HostTensor* FloatWeights::find(const std::string& name) const {
   return &*kept.host;
 }
 
-void FloatWeights::keep_op(uint32_t block, uint32_t group, uint32_t linear) {
-  ops_.push_back({block, group, linear});
+void FloatWeights::set_op(uint32_t block, uint32_t group, uint32_t linear,
+                          const quench_linear_op& op) {
+  const Op made{block, group, linear, owned(op)};
+  give_op(made);
+  ops_.push_back(made);
+}
+
+void FloatWeights::give_op(const Op& op) const {
+  const quench_linear_op share = share_of(op.op);
+  model_.set_linear_op(op.block, op.group, op.linear, &share);
 }
 
 void FloatWeights::put_back(const std::string& name) const {
@@ -48,6 +86,7 @@ void FloatWeights::restore() {
     // Its process has ended meanwhile, and with it what was to be restored.
   }
   ops_.clear();
+  ops_are_set_ = true;
   layers_.assign(1, {});
 }
 
@@ -92,6 +131,14 @@ void FloatWeights::exchange() {
     model_.weight_set(name, before);
     kept = std::move(now);
   }
+  for (const Op& op : ops_) {
+    if (ops_are_set_) {
+      model_.set_linear_op(op.block, op.group, op.linear, nullptr);
+    } else {
+      give_op(op);
+    }
+  }
+  ops_are_set_ = !ops_are_set_;
 }
 
 }  // namespace quench

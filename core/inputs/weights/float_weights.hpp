@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ class FloatWeights {
   // The value saved in the current layer, or nullptr; the transformed float weight, if transformed.
   // What was saved on the model's device is brought to host memory when it is asked for.
   const HostTensor* find(const std::string& name) const;
-  void keep_op(uint32_t block, uint32_t group, uint32_t linear);
+  // Sets an operation in the model, and takes it out again with `restore`. Takes ownership.
+  void set_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op& op);
   // Whether operations, which no weight describes, replace linears.
   bool has_ops() const { return !ops_.empty(); }
   // Restores one saved weight, and keeps it saved.
@@ -41,14 +43,16 @@ class FloatWeights {
   void open_layer() { layers_.emplace_back(); }
   // Moves what `other` saved into the current layer, unless that has the same name already.
   void take_over(FloatWeights& other);
-  // Calls `work` while the model has the saved weights of the current layer, and exchanges them
-  // again for those that it had, however `work` ends.
+  // Calls `work` while the model has the saved weights of the current layer and no operations, and
+  // exchanges them again for those that it had, however `work` ends.
   void during_exchange(const std::function<void()>& work);
 
  private:
   struct Op {
     uint32_t block, group, linear;
+    std::shared_ptr<const quench_linear_op> op;
   };
+  void give_op(const Op& op) const;
   void write_back() const;
   void exchange();
 
@@ -61,6 +65,7 @@ class FloatWeights {
   };
   std::vector<std::map<std::string, Kept>> layers_{1};
   std::vector<Op> ops_;
+  bool ops_are_set_ = true;
 };
 
 }  // namespace quench

@@ -11,6 +11,8 @@
 // Presets are the defaults of published tools: AutoAWQ 0.2 and llm-compressor 0.14.
 #include "quantizers/awq/awq.hpp"
 
+#include <ATen/ops/empty_like.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -22,6 +24,7 @@
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quantizers/inputs/rounded_linear.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
@@ -149,22 +152,32 @@ void Awq::Params::describe(kit::Fields<Params>& fields) {
   fields.add("unscaled", &Params::unscaled,
              "groups not to scale, by the name of a linear: \"*.q_proj\"");
   kit::add_modules(fields);
+  add_activations(fields);
 }
 
-Awq::Awq(const Params& params) : params_(params), rules_(params.modules) {
+Awq::Awq(const Params& params)
+    : params_(params), rules_(params.modules), activations_(activation_settings(params)) {
   kit::check_group_size("awq", params.group_size);
   kit::expects(params.share == "group" || params.objective == "gram",
                "awq: objective = block is for groups; wanted share = group");
+  kit::expects(!activations_.rounds() || params.inputs != "float",
+               "awq: rounded activations reach later linears; wanted inputs = sequential");
+  kit::expects(activations_.activation_range != "percentile",
+               "awq: activation_range = percentile is of inputs before they are scaled; wanted "
+               "max or dynamic");
+  check_activations("awq", activations_, params);
 }
 
 uint32_t Awq::needs() const {
   return QUENCH_NEEDS_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
          (params_.inputs == "float" ? QUENCH_NEEDS_FLOAT_ROWS : QUENCH_NEEDS_SEQUENTIAL) |
-         (params_.objective == "block" ? QUENCH_NEEDS_BLOCK_REPLAY : 0u);
+         (params_.objective == "block" ? QUENCH_NEEDS_BLOCK_REPLAY : 0u) | activations_.needs();
 }
 
 std::unique_ptr<kit::QuantizerGroup> Awq::begin(const quench_group_args& group) {
-  return std::make_unique<AwqGroup>(group.in_features, group);
+  auto made = std::make_unique<AwqGroup>(group.in_features, group);
+  observe_inputs(*made, group.in_features, activations_);
+  return made;
 }
 
 ModuleSetting Awq::setting_of(const quench_linear_info& linear) const {
@@ -294,9 +307,15 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   const auto objective = gram_objective(group.gram().matrix(), own.weight);
   const Limits limits = limits_for(own, scale, linear.info, *objective);
   Coded coded{own.rows, own.columns, own.groups.count, {}, {}, {}, {}};
+  // Of W diag(s), by which an op multiplies x / s.
+  const at::Tensor codes_alone = activations_.rounds() ? at::empty_like(own.weight) : at::Tensor();
   if (stays_on_device(linear)) {
-    write_effective_weight(RoundingByKernel(own, scale).code(limits), own.groups, found.scale,
-                           kit::borrow(linear.dequantized), linear.info.name);
+    const CodedThere made = RoundingByKernel(own, scale).code(limits);
+    write_effective_weight(made, own.groups, found.scale, kit::borrow(linear.dequantized),
+                           linear.info.name);
+    if (codes_alone.defined()) {
+      write_effective_weight(made, own.groups, {}, codes_alone, linear.info.name);
+    }
   } else {
     coded = make_coded(sink, coded.rows, coded.columns, coded.groups);
     fill_group_index(coded, own.groups);
@@ -306,6 +325,9 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
       take(RoundingByKernel(own, scale).code(limits), coded);
     }
     write_effective_weight(coded, found.scale, kit::borrow(linear.dequantized), linear.info.name);
+    if (codes_alone.defined()) {
+      write_effective_weight(coded, {}, codes_alone, linear.info.name);
+    }
   }
   if (scales) {
     const auto kept = sink.tensor<double>("channel_scale", {own.columns});
@@ -320,6 +342,10 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   }
   sink.number("bits", static_cast<double>(setting.kind.bits));
   sink.number("bits_per_weight", bits);
+  if (codes_alone.defined()) {
+    const at::Tensor effective = kit::borrow(linear.dequantized);
+    round_inputs(activations_, linear, group, {weight, effective, codes_alone, found.scale}, sink);
+  }
 }
 
 void Awq::report(AwqGroup& group, const FoundScale& found, const std::string& unscaled,
@@ -341,7 +367,8 @@ void Awq::report(AwqGroup& group, const FoundScale& found, const std::string& un
 
 bool Awq::accepts_groups_of(const kit::Quantizer& other) const {
   const Params& theirs = static_cast<const Awq&>(other).params_;
-  return theirs.inputs == params_.inputs && theirs.objective == params_.objective;
+  return theirs.inputs == params_.inputs && theirs.objective == params_.objective &&
+         static_cast<const Awq&>(other).activations_ == activations_;
 }
 
 // Per linear, in host memory: the Gram matrix in float32 for the search, the codes, and the

@@ -13,6 +13,7 @@
 #include "quantizers/awq/objective.hpp"
 #include "quantizers/awq/replay.hpp"
 #include "quantizers/grid/module_rules.hpp"
+#include "quantizers/inputs/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "quench/kit/transform.hpp"
 
@@ -20,7 +21,7 @@ namespace quench::quantizers {
 
 class Awq final : public kit::Quantizer {
  public:
-  struct Params {
+  struct Params : ActivationParameters {
     std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;
@@ -76,6 +77,7 @@ class Awq final : public kit::Quantizer {
 
   Params params_;
   ModuleRules rules_;
+  ActivationSettings activations_;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> plan_;  // scales by (block, group)
 };
 

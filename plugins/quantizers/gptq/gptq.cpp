@@ -17,6 +17,7 @@
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
 #include "quench/kit/grid_parameters.hpp"
@@ -53,10 +54,12 @@ void report_health(const GptqGroup::Made& made, double rows, kit::QuantizeSink& 
 class Linear {
  public:
   Linear(const Gptq::Params& params, const ModuleSetting& setting, const NumberFormat* format,
-         GptqGroup& group, const kit::LinearToQuantize& linear, kit::QuantizeSink& sink)
+         const ActivationSettings& activations, GptqGroup& group,
+         const kit::LinearToQuantize& linear, kit::QuantizeSink& sink)
       : params_(params),
         setting_(setting),
         format_(format),
+        activations_(activations),
         group_(group),
         linear_(linear),
         sink_(sink) {}
@@ -76,6 +79,7 @@ class Linear {
       const GptqGroup::Made plain{{}, no_compensation(weight.size(1)), ""};
       sink_.text("method", "rtn: an embedding has no inputs");
       round(weight, plain);
+      round_inputs(activations_, linear_, group_, weight, sink_);
       return;
     }
     double seconds = 0;
@@ -83,6 +87,7 @@ class Linear {
     sink_.number("seconds.factor", seconds);
     round(weight, made);
     report_health(made, group_.gram().rows(), sink_);
+    round_inputs(activations_, linear_, group_, weight, sink_);
   }
 
  private:
@@ -152,6 +157,7 @@ class Linear {
   const Gptq::Params& params_;
   const ModuleSetting& setting_;
   const NumberFormat* format_;  // null: the integer grid
+  const ActivationSettings& activations_;
   GptqGroup& group_;
   const kit::LinearToQuantize& linear_;
   kit::QuantizeSink& sink_;
@@ -230,10 +236,14 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
   fields.add("lm_head", &Params::lm_head,
              "also quantize the output head, with its own inputs, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding to nearest");
+  add_activations(fields);
 }
 
 Gptq::Gptq(const Params& params)
-    : params_(params), rules_(params.modules), format_(chosen_format("gptq", params)) {
+    : params_(params),
+      rules_(params.modules),
+      activations_(activation_settings(params)),
+      format_(chosen_format("gptq", params)) {
   const bool whole_rows = params.group_size == -1;
   kit::check_group_size("gptq", params.group_size);
   kit::expects(!params.static_groups || !whole_rows,
@@ -247,6 +257,10 @@ Gptq::Gptq(const Params& params)
                "columns");
   kit::expects(!params.gptaq || params.inputs != "float",
                "gptq: gptaq has no effect with inputs = float");
+  kit::expects(
+      !activations_.rounds() || params.inputs != "float",
+      "gptq: rounded activations reach later linears; wanted inputs = sequential or block");
+  check_activations("gptq", activations_, params);
   if (params.preset == "none") {  // a preset may set what other parameters leave without effect
     kit::expects(!params.static_groups || params.scale_from != "stale",
                  "gptq: scale_from = stale has no effect with static_groups");
@@ -263,12 +277,14 @@ uint32_t Gptq::needs() const {
   needs |= params_.gptaq ? QUENCH_NEEDS_FLOAT_STREAM : 0;
   needs |= params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0;
   needs |= params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0;
-  return needs;
+  return needs | activations_.needs();
 }
 
 std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group) {
-  return std::make_unique<GptqGroup>(group.in_features, params_.precision == "float64",
-                                     params_.gptaq, kit::torch_device(group.device));
+  auto made = std::make_unique<GptqGroup>(group.in_features, params_.precision == "float64",
+                                          params_.gptaq, kit::torch_device(group.device));
+  observe_inputs(*made, group.in_features, activations_);
+  return made;
 }
 
 void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
@@ -278,7 +294,8 @@ void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
                                            group_size_with(format_, params_.group_size),
                                            false});
   try {
-    Linear(params_, setting, format_, static_cast<GptqGroup&>(group), linear, sink).quantize();
+    Linear(params_, setting, format_, activations_, static_cast<GptqGroup&>(group), linear, sink)
+        .quantize();
   } catch (const kit::Error& error) {
     const std::string what = error.what();
     const std::string name = linear.info.name;
@@ -292,7 +309,8 @@ void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
 bool Gptq::accepts_groups_of(const kit::Quantizer& other) const {
   const Params& theirs = static_cast<const Gptq&>(other).params_;
   return theirs.inputs == params_.inputs && theirs.precision == params_.precision &&
-         theirs.gptaq == params_.gptaq;
+         theirs.gptaq == params_.gptaq &&
+         static_cast<const Gptq&>(other).activations_ == activations_;
 }
 
 // The factor (and two more of its size while GPTAQ's correction is computed), and per linear the
@@ -308,6 +326,7 @@ kit::GroupMemory Gptq::memory(const kit::GroupShapes& shapes) const {
   out.shared = in * in * sizeof(double) * (params_.gptaq ? 3 : 1);
   const uint64_t element = float64 ? sizeof(double) : shapes.weight_dtype.bits / 8;
   out.linear = shapes.largest_weight() * (element + 2);
+  add_memory(out, shapes, activations_);
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "quantizers/grid/module_rules.hpp"
+#include "quantizers/inputs/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "shared/number_formats/number_format.hpp"
 
@@ -15,7 +16,7 @@ namespace quench::quantizers {
 
 class Gptq final : public kit::Quantizer {
  public:
-  struct Params {
+  struct Params : ActivationParameters {
     std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;
@@ -55,6 +56,7 @@ class Gptq final : public kit::Quantizer {
  private:
   Params params_;
   ModuleRules rules_;
+  ActivationSettings activations_;
   const number_formats::NumberFormat* format_;  // null: the integer grid
 };
 

@@ -1,5 +1,6 @@
 #include "quantizers/gram/gram_group.hpp"
 
+#include "quantizers/gram/selection.hpp"
 #include "quench/kit/torch.hpp"
 
 namespace quench::quantizers {
@@ -34,6 +35,18 @@ quench_status output_error(quench_quantizer*, quench_quantizer_state* state,
 }
 
 }  // namespace
+
+void GramGroup::observe(const quench_observe_args& args) {
+  gram_.observe(args);
+  if (observer_ != nullptr && observer_->wants_more()) {
+    const c10::InferenceMode inference;
+    const at::Tensor x = kit::borrow(*args.x);
+    const at::Tensor rows = selected(x, select(args, x.size(0)));
+    if (rows.size(0) > 0) {
+      observer_->observe(rows);
+    }
+  }
+}
 
 uint64_t gram_bytes(const kit::GroupShapes& shapes, bool float64) {
   return shapes.on_device

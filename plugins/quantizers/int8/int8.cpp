@@ -6,73 +6,53 @@
 // micro-batches fixes that; `scope: row` removes the dependence.
 #include "quantizers/int8/int8.hpp"
 
-#include <ATen/ops/cat.h>
-#include <ATen/ops/empty_like.h>
-
 #include <algorithm>
+#include <utility>
 
 #include "quantizers/gram/gram_group.hpp"
-#include "quantizers/gram/selection.hpp"
-#include "quantizers/gram/squares.hpp"
+#include "quantizers/gram/op_errors.hpp"
+#include "quantizers/gram/row_sample.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
-#include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
 
 namespace {
 
-constexpr int64_t kSampleRows = 1024;  // rows on which the error of the activations is measured
-
 // The Gram matrix of all rows, and a copy of the first rows.
 class Int8Group final : public GramGroup {
  public:
   explicit Int8Group(const quench_group_args& args)
-      : GramGroup(args.in_features, false, kit::torch_device(args.device)) {}
-
-  void observe(const quench_observe_args& args) override {
-    GramGroup::observe(args);
-    const int64_t wanted = kSampleRows - (sample_.defined() ? sample_.size(0) : 0);
-    if (wanted <= 0) {
-      return;
-    }
-    const c10::InferenceMode inference;
-    const at::Tensor x = kit::borrow(*args.x);
-    const at::Tensor counted = selected(x, select(args, x.size(0)));
-    const at::Tensor rows = counted.narrow(0, 0, std::min(wanted, counted.size(0))).to(at::kFloat);
-    sample_ = sample_.defined() ? at::cat({sample_, rows}) : rows.clone();
+      : GramGroup(args.in_features, false, kit::torch_device(args.device)) {
+    auto sample = std::make_unique<SampleObserver>();
+    sample_ = sample.get();
+    add_observer(std::move(sample));
   }
   // float32 [R, in], where the rows are; undefined without rows.
-  const at::Tensor& sample() const { return sample_; }
+  const at::Tensor& sample() const { return sample_->rows(); }
 
  private:
-  at::Tensor sample_;
+  class SampleObserver final : public RowObserver, public RowSample {
+   public:
+    bool wants_more() const override { return !is_full(); }
+    void observe(const at::Tensor& rows) override { add(rows); }
+  };
+  SampleObserver* sample_;  // the base's
 };
 
 // Reports the errors on the rows relative to the squared outputs: that of coding only the weight,
 // and that of coding only the inputs (on the sample, as one batch).
 void report_errors(const at::Tensor& weight, const CodedLinear& made, const at::Tensor& decoded,
                    bool activations, Int8Group& group, kit::QuantizeSink& sink) {
-  if (group.gram().empty()) {
+  report_weight_error(weight, decoded, group.gram(), sink);
+  if (!group.sample().defined() || !activations) {  // no row reached the group
     return;
   }
-  const at::Tensor rounded_weight = decoded.to(weight.scalar_type());
-  const OutputError part =
-      group.gram().output_error(kit::view_of(weight), kit::view_of(rounded_weight));
-  sink.number("weight_error", part.reference > 0 ? part.error / part.reference : 0);
-  if (!activations) {
-    return;
-  }
-  const at::Tensor& x = group.sample();
-  const at::Tensor exact = matrix::product(x, weight.to(at::kFloat).t());
-  const at::Tensor rounded = matrix::product(x, decoded.t());
-  at::Tensor out = at::empty_like(exact);
-  made.apply(x, out);
-  const double reference = sum_of_squares(exact);
-  sink.number("activation_error", reference > 0 ? sum_of_squares(out.sub(rounded)) / reference : 0);
-  sink.number("both_errors", reference > 0 ? sum_of_squares(out.sub(exact)) / reference : 0);
+  report_activation_errors(
+      weight, decoded, group.sample(),
+      [&](const at::Tensor& x, const at::Tensor& y) { made.apply(x, y); }, sink);
   sink.number("outlier_columns", static_cast<double>(made.outlier_columns()));
 }
 
@@ -180,9 +160,9 @@ kit::GroupMemory Int8::memory(const kit::GroupShapes& shapes) const {
   const auto in = static_cast<uint64_t>(shapes.in_features);
   const uint64_t weights = shapes.largest_weight();
   kit::GroupMemory out;
-  out.observing = gram_bytes(shapes, false) + kSampleRows * in * sizeof(float);
+  out.observing = gram_bytes(shapes, false) + RowSample::bytes(shapes.in_features);
   out.linear = weights * ((shapes.on_device ? 1 : 3) + 2 * sizeof(float)) +
-               (params_.activations ? 3 * kSampleRows * (weights / in) * sizeof(float) : 0);
+               (params_.activations ? 3 * RowSample::kRows * (weights / in) * sizeof(float) : 0);
   return out;
 }
 

@@ -7,6 +7,7 @@
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/weight.hpp"
+#include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
 #include "quench/kit/grid_parameters.hpp"
@@ -24,22 +25,30 @@ void Rtn::Params::describe(kit::Fields<Params>& fields) {
   kit::add_modules(fields);
   fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding");
+  add_activations(fields);
 }
 
 Rtn::Rtn(const Params& params)
-    : params_(params), rules_(params.modules), format_(chosen_format("rtn", params)) {
+    : params_(params),
+      rules_(params.modules),
+      activations_(activation_settings(params)),
+      format_(chosen_format("rtn", params)) {
   kit::check_group_size("rtn", params.group_size);
+  check_activations("rtn", activations_, params);
 }
 
 std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) {
-  return std::make_unique<GramGroup>(group.in_features, false, kit::torch_device(group.device));
+  auto made =
+      std::make_unique<GramGroup>(group.in_features, false, kit::torch_device(group.device));
+  observe_inputs(*made, group.in_features, activations_);
+  return made;
 }
 
 // Rows change no code; with them the host can ask for the output error.
 uint32_t Rtn::needs() const {
   return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
          (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
-         (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u);
+         (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u) | activations_.needs();
 }
 
 void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
@@ -62,6 +71,7 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
   } else {
     round_to_grid(weight, setting, linear, sink);
   }
+  round_inputs(activations_, linear, static_cast<GramGroup&>(group), weight, sink);
 }
 
 void Rtn::round_to_grid(const at::Tensor& weight, const ModuleSetting& setting,
@@ -87,6 +97,7 @@ kit::GroupMemory Rtn::memory(const kit::GroupShapes& shapes) const {
   out.linear =
       coded_bytes(shapes.largest_weight(), shapes.in_features,
                   groups_of(shapes.in_features, group_size_with(format_, params_.group_size)));
+  add_memory(out, shapes, activations_);
   return out;
 }
 

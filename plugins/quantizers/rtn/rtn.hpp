@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "quantizers/grid/module_rules.hpp"
+#include "quantizers/inputs/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "shared/number_formats/number_format.hpp"
 
@@ -17,7 +18,7 @@ namespace quench::quantizers {
 
 class Rtn final : public kit::Quantizer {
  public:
-  struct Params {
+  struct Params : ActivationParameters {
     int64_t bits = 4;
     int64_t group_size = 128;
     bool sym = true;
@@ -45,6 +46,7 @@ class Rtn final : public kit::Quantizer {
 
   Params params_;
   ModuleRules rules_;
+  ActivationSettings activations_;
   const number_formats::NumberFormat* format_;  // null: the integer grid
 };
 

@@ -133,8 +133,9 @@ TEST_CASE("float weights: an op is taken out and released", "[core][run]") {
                                quench_error*) noexcept -> quench_status { return QUENCH_OK; },
                             [](void* context) noexcept { ++*static_cast<int*>(context); }};
   FloatWeights kept(model);
-  model.set_linear_op(1, 0, 0, &op);
-  kept.keep_op(1, 0, 0);
+  kept.set_op(1, 0, 0, op);
+  CHECK(released == 0);
+  kept.during_exchange([&] { CHECK(released == 0); });  // out of the model, and back in it
   CHECK(released == 0);
   kept.restore();
   CHECK(released == 1);

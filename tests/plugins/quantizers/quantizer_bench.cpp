@@ -21,6 +21,7 @@ struct Store {
   std::deque<Tensor> tensors;
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> texts;
+  std::shared_ptr<const quench_linear_op> op;
 };
 
 quench_status store_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
@@ -53,8 +54,11 @@ quench_status store_text(void* context, const char* name, const char* value,
   return QUENCH_OK;
 }
 
-quench_status drop_op(void*, const quench_linear_op* op, quench_error*) noexcept {
-  op->release(op->context);
+quench_status keep_op(void* context, const quench_linear_op* op, quench_error*) noexcept {
+  static_cast<Store*>(context)->op = {new quench_linear_op(*op), [](const quench_linear_op* kept) {
+                                        kept->release(kept->context);
+                                        delete kept;
+                                      }};
   return QUENCH_OK;
 }
 
@@ -89,6 +93,20 @@ Matrix Quantized::decoded() const {
     }
   }
   return out;
+}
+
+Matrix Quantized::applied(const Matrix& x, bool float64) const {
+  const Matrix room{x.rows, dequantized.rows,
+                    std::vector<double>(static_cast<size_t>(x.rows * dequantized.rows))};
+  auto narrow = handed_over<float>(x);
+  auto wide = handed_over<double>(x);
+  auto narrow_out = handed_over<float>(room);
+  auto wide_out = handed_over<double>(room);
+  const quench_tensor from = float64 ? wide.view() : narrow.view();
+  const quench_tensor to = float64 ? wide_out.view() : narrow_out.view();
+  quench_error failure{sizeof failure, 0, {}};
+  kit::check(op->apply(op->context, &from, &to, nullptr, &failure), failure);
+  return {x.rows, dequantized.rows, kit::to_doubles(to, "y")};
 }
 
 const quench_item& linked_item() {
@@ -198,7 +216,7 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   const quench_tensor out = float64 ? wide_out.view() : narrow_out.view();
   Store store;
   const quench_quantize_sink sink{sizeof sink,  &store,     store_tensor,
-                                  store_number, store_text, drop_op};
+                                  store_number, store_text, keep_op};
   const quench_quantize_args args{sizeof args, flags, linear, &in, &out, &sink, nullptr};
   quench_error error{sizeof error, 0, {}};
   Quantized result;
@@ -211,6 +229,7 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   result.perm = find<int32_t>(store, "perm");
   result.numbers = store.numbers;
   result.texts = store.texts;
+  result.op = store.op;
   for (const Store::Tensor& tensor : store.tensors) {
     result.bytes[tensor.name] = tensor.bytes;
   }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace quench::test {
 
-// All that a quantizer handed over for one linear, but an op.
+// All that a quantizer handed over for one linear.
 struct Quantized {
   quench_status status = QUENCH_OK;
   std::string error;
@@ -27,6 +28,7 @@ struct Quantized {
   std::map<std::string, double> numbers;  // without times
   std::map<std::string, std::string> texts;
   std::map<std::string, std::vector<std::byte>> bytes;  // of every tensor, by name
+  std::shared_ptr<const quench_linear_op> op;           // null: none; the last copy releases it
 
   // Elements of a tensor of any name; empty where there is none.
   template <typename T>
@@ -41,6 +43,8 @@ struct Quantized {
   int64_t groups() const { return static_cast<int64_t>(scales.size()) / dequantized.rows; }
   // scale * (code - zero), in float64.
   Matrix decoded() const;
+  // What the op makes of `x`, handed over as float32 or float64. Throws its error.
+  Matrix applied(const Matrix& x, bool float64 = false) const;
 };
 
 class QuantizerBench {

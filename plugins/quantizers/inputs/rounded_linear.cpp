@@ -1,0 +1,149 @@
+#include "quantizers/inputs/rounded_linear.hpp"
+
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "quantizers/gram/op_errors.hpp"
+#include "quantizers/grid/coded.hpp"
+#include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
+#include "shared/matrix/product.hpp"
+
+namespace quench::quantizers {
+
+namespace {
+
+InputStatistics* statistics_of(GramGroup& group) {
+  return static_cast<InputStatistics*>(group.observer());
+}
+
+// Rows in host memory of their own, C order.
+at::Tensor own_rows(const at::Tensor& x, at::ScalarType type) {
+  const at::Tensor there = matrix::on_host(x) ? x : x.to(at::kCPU);
+  const at::Tensor rows = at::empty(x.sizes(), at::TensorOptions(type));
+  kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
+    rows.narrow(0, first, count).copy_(there.narrow(0, first, count));
+  });
+  return rows;
+}
+
+// In float64, rounded once.
+void divide(const at::Tensor& rows, const at::Tensor& scale) {
+  kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
+    const at::Tensor part = rows.narrow(0, first, count);
+    part.copy_(part.to(at::kDouble).div_(scale));
+  });
+}
+
+bool has_inputs(const quench_linear_info& linear) {
+  const std::string role = linear.role != nullptr ? linear.role : "";
+  return role != "head" && role != "embedding";
+}
+
+quench_status apply_op(void* context, const quench_tensor* x, const quench_tensor* y, void*,
+                       quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    const c10::InferenceMode inference;
+    static_cast<const RoundedLinear*>(context)->apply(kit::borrow(*x), kit::borrow(*y));
+  });
+}
+
+void release_op(void* context) noexcept {
+  delete static_cast<RoundedLinear*>(context);
+}
+
+}  // namespace
+
+RoundedLinear::RoundedLinear(at::Tensor weight, std::span<const double> scale,
+                             InputRounding rounding)
+    : weight_(std::move(weight)), rounding_(std::move(rounding)) {
+  if (!scale.empty()) {
+    scale_ = at::empty({static_cast<int64_t>(scale.size())}, at::TensorOptions(at::kDouble));
+    std::copy(scale.begin(), scale.end(), scale_.data_ptr<double>());
+  }
+}
+
+void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
+  const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  at::Tensor rows = own_rows(x, type);
+  if (scale_.defined()) {
+    divide(rows, scale_);
+  }
+  rounding_.round(rows);
+  rows = rows.to(weight_.device());
+  const at::Tensor weight = weight_.scalar_type() == type ? weight_ : weight_.to(type);
+  if (y.scalar_type() == type) {
+    matrix::product_into(y, rows, weight.t());
+    return;
+  }
+  const at::Tensor out = matrix::product(rows, weight.t());
+  kit::for_row_blocks(y, [&](int64_t first, int64_t count) {
+    y.narrow(0, first, count).copy_(out.narrow(0, first, count));
+  });
+}
+
+void observe_inputs(GramGroup& group, int64_t columns, const ActivationSettings& settings) {
+  if (settings.rounds()) {
+    group.add_observer(std::make_unique<InputStatistics>(columns, settings));
+  }
+}
+
+// On the sample a linear is applied three ways, and its rows are rounded beside it.
+void add_memory(kit::GroupMemory& memory, const kit::GroupShapes& shapes,
+                const ActivationSettings& settings) {
+  if (!settings.rounds()) {
+    return;
+  }
+  const auto in = static_cast<uint64_t>(shapes.in_features);
+  const uint64_t out = shapes.largest_weight() / in;
+  memory.observing += InputStatistics::bytes(shapes.in_features, settings);
+  memory.linear += shapes.largest_weight() * shapes.weight_dtype.bits / 8 +
+                   static_cast<uint64_t>(RowSample::kRows) * (in + 3 * out) * sizeof(float);
+}
+
+void round_inputs(const ActivationSettings& settings, const kit::LinearToQuantize& linear,
+                  GramGroup& group, OpWeight weight, kit::QuantizeSink& sink) {
+  if (!settings.rounds()) {
+    return;
+  }
+  if (!has_inputs(linear.info)) {
+    sink.text("activations", "float: not an input of a block");
+    return;
+  }
+  if ((settings.is_static() || settings.keeps_columns()) && group.gram().empty()) {
+    kit::fail(QUENCH_FAILED_PRECONDITION,
+              "%s: activation_range, activation_keep and activation_threshold take ranges from "
+              "calibration rows, and there are none",
+              linear.info.name);
+  }
+  const InputStatistics* statistics = statistics_of(group);
+  auto op = std::make_unique<RoundedLinear>(
+      std::move(weight.multiplied), weight.scale,
+      InputRounding(settings, weight.given.size(1), statistics, weight.scale, linear.info.name));
+  report_weight_error(weight.given, weight.decoded, group.gram(), sink);
+  if (statistics != nullptr && !statistics->empty()) {
+    report_activation_errors(
+        weight.given, weight.decoded, statistics->sample().rows(),
+        [&](const at::Tensor& x, const at::Tensor& y) { op->apply(x, y); }, sink);
+  }
+  sink.number("activation_bits", op->rounding().bits());
+  sink.number("outlier_columns", static_cast<double>(op->rounding().kept_columns()));
+  sink.text("activations", settings.activations);
+  if (!op->rounding().fallback().empty()) {
+    sink.text("activation_fallback", op->rounding().fallback());
+  }
+  sink.linear_op({sizeof(quench_linear_op), op.get(), apply_op, release_op});
+  static_cast<void>(op.release());  // the host owns it now
+}
+
+void round_inputs(const ActivationSettings& settings, const kit::LinearToQuantize& linear,
+                  GramGroup& group, const at::Tensor& weight, kit::QuantizeSink& sink) {
+  if (settings.rounds()) {
+    const at::Tensor decoded = kit::borrow(linear.dequantized).clone();
+    round_inputs(settings, linear, group, {weight, decoded, decoded, {}}, sink);
+  }
+}
+
+}  // namespace quench::quantizers
