@@ -55,8 +55,7 @@ TEST_CASE("error_decomposition: its numbers are those of numpy in float64",
   CHECK(list(details, "gain")[1] == Approx(1.1887854127222828).epsilon(kClose));
   near(list(details, "activation_kurtosis"), {1.3195620637865364, 3.3429897689599866}, kClose);
   CHECK(records[0].at("value").get<double>() == Approx(0.017626298230902858).epsilon(kClose));
-  CHECK(records[0].at("stderr").get<double>() ==
-        Approx(0.00016871536812105838).epsilon(1e-3));
+  CHECK(records[0].at("stderr").get<double>() == Approx(0.00016871536812105838).epsilon(1e-3));
   const nlohmann::json& weights = details.at("weight_kurtosis");
   CHECK(weights.size() == 8);
   const std::string first = "gpt_neox.layers.0.";
