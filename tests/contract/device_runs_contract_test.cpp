@@ -31,7 +31,6 @@ constexpr Case kCases[] = {
     {"sgd: {momentum: 0.9, nesterov: true}", "float32", 2e-3},
     {"schedule_free_adamw: {weight_decay: 0.1}", "float32", 2e-3},
     {"muon: {weight_decay: 0.1}", "float32", 2e-3},
-    {"soap: {precondition_frequency: 3}", "float32", 2e-3},
     {"sam: {rho: 0.05}", "float32", 2e-3},
     {"trace_penalty: {strength: 1e-4}", "float32", 2e-3},
     {"noise_injection: {sigma: 0.05}", "float32", 2e-3},
