@@ -3,9 +3,9 @@
 #include <bit>
 #include <utility>
 
-#include "core/arithmetic/learning_rate.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/error.hpp"
+#include "train/update_rate.hpp"
 
 namespace quench {
 
@@ -21,7 +21,7 @@ StateKeys::StateKeys(std::string recipe, const LearningRateSchedule& schedule,
 std::string StateKeys::rates_of(int64_t first, int64_t last) const {
   std::string out;
   for (int64_t step = first; step <= last; ++step) {
-    const auto bits = std::bit_cast<uint64_t>(rate_of_update(schedule_, step));
+    const auto bits = std::bit_cast<uint64_t>(update_rate(schedule_, step));
     for (int byte = 0; byte < 8; ++byte) {
       out += static_cast<char>(bits >> (8 * byte));
     }

@@ -8,6 +8,7 @@
 #include "core/error.hpp"
 #include "core/plugin/library/running_code.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "train/update_rate.hpp"
 
 namespace quench {
 
@@ -241,7 +242,7 @@ TrainingRow SegmentTrainer::make_step(int64_t step) {
   TrainingRow row;
   row.step = step;
   row.tokens = static_cast<uint64_t>(step) * recipe_.tokens_per_step();
-  row.lr = rate_of_update(branch_.schedule, step);
+  row.lr = update_rate(branch_.schedule, step);
   row.loss = train_on(step);
   if (!std::isfinite(row.loss)) {
     fail(QUENCH_NUMERICAL, "{} at step {}: the loss is {}", where(), step, row.loss);

@@ -29,7 +29,7 @@ double remaining(const LearningRateSchedule& schedule, double t) {
   if (schedule.shape == Shape::kCosine) {
     return 0.5 * (1 + std::cos(std::numbers::pi * t));
   }
-  return schedule.decays_with_square_root ? 1 - std::sqrt(t) : 1 - t;
+  return schedule.decay != LearningRateSchedule::Decay::kLinear ? 1 - std::sqrt(t) : 1 - t;
 }
 
 }  // namespace

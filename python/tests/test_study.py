@@ -1,5 +1,5 @@
 """The study's files: their jobs against what a few lines of Python enumerate (tests/data/study/jobs.py), and the
-manifests that they amount to, as the program's own importer wrote them before this package did."""
+manifests that they amount to, as they were when somebody last looked at them."""
 
 import hashlib
 import json
@@ -18,6 +18,7 @@ except ModuleNotFoundError:
 
 from quench.study import StudyFile, Wrong, is_study_file, parse, read_study_file, study_manifest
 from quench.study.revisions import Group, group_revisions
+from quench.study.study_file import DIALECT
 from quench.study.yaml_tree import double_quoted, scalar
 
 SOURCE = Path(__file__).resolve().parents[2]
@@ -185,16 +186,71 @@ class ManifestTest(support.FileTest):
     def manifest(self, path):
         return study_manifest(read_study_file(str(path)), path.name)
 
-    def test_manifests_are_those_that_the_program_wrote(self):
+    def test_manifests_are_those_of_the_table(self):
         for path in (DATA / "manifests").iterdir():
             self.assertEqual(self.manifest(DATA / path.name), path.read_text())
 
-    def test_manifests_of_the_studys_own_files_are_those_that_the_program_wrote(self):
+    def test_manifests_of_the_studys_own_files_are_those_of_the_table(self):
         wanted = table("manifests_of_study.json")
         for name, digest in wanted.items():
             text = self.manifest(study_configs() / name)
             self.assertEqual(hashlib.sha256(text.encode()).hexdigest(), digest, name)
         self.assertEqual(len(wanted), 16)
+
+    def experiments(self):
+        """{model: its section `checkpoints` in configs/experiments} of the runs that the study measures."""
+        names = ("amber", "apertus_8b", "opensci_1_7b", "smollm3", "olmo2_1b", "olmo2_7b", "olmo2_13b", "olmo2_32b")
+        sections = [yaml.safe_load((SOURCE / "configs/experiments" / (name + ".yaml")).read_text())["checkpoints"]
+                    for name in names]
+        return {section["model"].removeprefix("hf://"): section for section in sections}
+
+    def test_the_rate_and_the_tokens_of_a_training_are_those_of_its_experiment(self):
+        names = {"stage2-ingredient%d" % i: "ingredient%d" % i for i in range(1, 5)}
+        names.update({"lc-4k-to-32k": "context_32k", "lc-32k-to-64k": "context_64k"})
+        rates = 0
+        for model, known in DIALECT.trainings.items():
+            section = self.experiments()[model]
+            branches = section.get("branches") or {"run": {}}
+            for name, keys in known["branches"].items():
+                with self.subTest(model, branch=name):
+                    got = yaml.safe_load("\n".join(keys))
+                    only = next(iter(branches)) if name == "run" else names.get(name, name)
+                    wanted = {**section, **branches[only]}
+                    self.assertEqual(got.get("lr"), wanted.get("lr"))
+                    self.assertEqual(got.get("tokens_per_step"), wanted.get("tokens_per_step"))
+                    offset = dict(got.get("offset", {}))
+                    if isinstance(offset.get("tokens"), int):  # where steps alone say how many there were
+                        steps = int(offset["step"].removesuffix("k")) * 1000
+                        self.assertEqual(offset.pop("tokens"), steps * got["tokens_per_step"])
+                    self.assertEqual(offset, {key: value for key, value in wanted.get("offset", {}).items() if key in offset})
+                    self.assertEqual("offset" in got, "offset" in wanted)
+                    rates += "lr" in got
+        self.assertEqual((len(DIALECT.trainings), rates), (8, 23))
+
+    def test_a_branch_forks_from_its_parent_where_the_file_has_it(self):
+        known = "HuggingFaceTB/SmolLM3-3B-checkpoints"
+        text = SOUND.replace("org/tiny", known).replace("step1, step2", "stage2-step-5, stage1-step-2, stage3-step-9, main")
+        read = yaml.safe_load(study_manifest(study_file(text), "s.yaml"))["checkpoints"]["branches"]
+        self.assertEqual([read[name].get("parent") for name in ("stage1", "stage2", "stage3", "main")],
+                         [None, "stage1", "stage2", None])
+        alone = yaml.safe_load(study_manifest(study_file(text.replace("stage1-step-2, ", "")), "s.yaml"))
+        self.assertNotIn("parent", alone["checkpoints"]["branches"]["stage2"])
+
+    def test_a_report_has_the_figures_of_the_study_and_what_its_axes_compare(self):
+        def report(text):
+            return yaml.safe_load(study_manifest(study_file(text), "s.yaml"))["report"]
+        plain = report(SOUND)
+        self.assertEqual(plain["figures"][0], {"error_vs_tokens": {"lines": "branch", "panels": "bits"}})
+        self.assertEqual(plain["contrasts"], [{"a": {"params.bits": 4}, "b": {"params.bits": 3}, "match": ["checkpoint"]}])
+        self.assertNotIn("contrasts", report(SOUND.replace("[4, 3]", "4")))
+        known = report(SOUND.replace("org/tiny", "LLM360/Amber").replace("step1, step2", "ckpt_1, ckpt_2, ckpt_3"))
+        self.assertEqual(known["figures"][0]["error_vs_tokens"]["right"], "lr")
+        self.assertEqual(known["contrasts"][0],
+                         {"a": {"branch": "run", "bits": 3}, "statistic": "rank_correlation", "over": "lr"})
+        sizes = report(SOUND.replace("group_size: 128", "group_size: [64, 128]"))
+        self.assertEqual(sizes["contrasts"][0]["match"], ["checkpoint", "params.group_size"])
+        means = report(SOUND.replace("[step1, step2]", "[[step1, step2, step3]]\nL: [3, 1, 2]"))
+        self.assertEqual(means["contrasts"], [{"a": "last 3", "b": "last 1", "match": ["bits"]}])
 
     def test_a_held_out_text_that_is_here_is_read(self):
         file = study_file(SOUND.replace("/data", self.folder))

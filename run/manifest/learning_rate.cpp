@@ -3,14 +3,15 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <numbers>
 #include <string_view>
 
 #include "core/base/config/amount.hpp"
 #include "core/base/io/file.hpp"
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
+#include "run/manifest/decay_fields.hpp"
 #include "run/manifest/fields.hpp"
+#include "train/update_rate.hpp"
 
 namespace quench {
 
@@ -23,19 +24,6 @@ using Kind = ManifestLearningRate::Kind;
 
 constexpr size_t kMaxPointsBytes = 64u << 20;
 constexpr double kMostRate = 1'000'000;  // of a training; float32 ends at 3e38
-
-// The step at which the decay begins.
-int64_t decay_start(const LearningRateSchedule& schedule) {
-  return schedule.shape == Shape::kWsd ? *schedule.steps - schedule.decay_steps : schedule.warmup;
-}
-
-// 1 at the beginning of the decay, 0 at its end; t in [0, 1].
-double remaining(const LearningRateSchedule& schedule, double t) {
-  if (schedule.shape == Shape::kCosine) {
-    return 0.5 * (1 + std::cos(std::numbers::pi * t));
-  }
-  return schedule.decays_with_square_root ? 1 - std::sqrt(t) : 1 - t;
-}
 
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
@@ -145,8 +133,15 @@ std::optional<double> scheduled_rate(const LearningRateSchedule& schedule, int64
     return schedule.peak;
   }
   const int64_t start = decay_start(schedule);
+  if (schedule.cycle_steps > 0) {  // the end of a cycle belongs to it, not to the next
+    const int64_t cycle = (step - start - 1) / schedule.cycle_steps;
+    const double t = static_cast<double>(step - start - cycle * schedule.cycle_steps) /
+                     static_cast<double>(schedule.cycle_steps);
+    const double peak = cycle_peak(schedule, cycle);
+    return schedule.final + (peak - schedule.final) * decay_remaining(schedule, t);
+  }
   const double t = static_cast<double>(step - start) / static_cast<double>(*schedule.steps - start);
-  return schedule.final + (schedule.peak - schedule.final) * remaining(schedule, t);
+  return schedule.final + (schedule.peak - schedule.final) * decay_remaining(schedule, t);
 }
 
 std::string scheduled_phase(const LearningRateSchedule& schedule, int64_t step) {
@@ -196,12 +191,6 @@ std::optional<double> LearningRate::at(std::optional<int64_t> step,
   return below->second + t * (above->second - below->second);
 }
 
-const std::vector<std::pair<std::string, bool>>& decay_shapes() {
-  static const std::vector<std::pair<std::string, bool>> kShapes = {{"linear", false},
-                                                                    {"1-sqrt", true}};
-  return kShapes;
-}
-
 namespace {
 
 using Shape = LearningRateSchedule::Shape;
@@ -213,7 +202,11 @@ const std::vector<std::pair<std::string, Shape>> kShapes = {{"constant", Shape::
                                                             {"cosine", Shape::kCosine},
                                                             {"wsd", Shape::kWsd}};
 
-// The keys of a schedule: those of every shape, of a decay, and of wsd's decay.
+Schedule& the_schedule(Schedule& schedule) {
+  return schedule;
+}
+
+// The keys of a schedule: those of every shape, of a decay, of wsd's decay, and of restarts.
 const Fields<Schedule> kShape([](Fields<Schedule>& f) {
   f.choice("schedule", &Schedule::shape, kShapes);
 });
@@ -229,8 +222,9 @@ const Fields<Schedule> kDecay([](Fields<Schedule>& f) {
 });
 const Fields<Schedule> kWsd([](Fields<Schedule>& f) {
   f.amount("decay_steps", &Schedule::decay_steps, "Steps of the decay, at the end").required();
-  f.choice("decay", &Schedule::decays_with_square_root, decay_shapes());
+  add_decay_shape<Schedule>(f, the_schedule);
 });
+const Fields<Schedule> kCycles([](Fields<Schedule>& f) { add_cycles<Schedule>(f, the_schedule); });
 
 // `steps`: length of the run, if it is given elsewhere.
 Schedule read_schedule(MappingReader& reader, std::optional<int64_t> steps) {
@@ -248,6 +242,7 @@ Schedule read_schedule(MappingReader& reader, std::optional<int64_t> steps) {
   }
   if (decays) {
     kDecay.read_keys(reader, out);
+    kCycles.read_keys(reader, out);
   }
   if (out.shape == Shape::kWsd) {
     kWsd.read_keys(reader, out);
@@ -257,6 +252,9 @@ Schedule read_schedule(MappingReader& reader, std::optional<int64_t> steps) {
     reader.add(reader.node().place,
                fmt::format("warmup {} and decay {} are longer than the {} steps", out.warmup,
                            out.decay_steps, *out.steps));
+  }
+  if (reader.problems().size() == before && decays) {
+    check_decay(reader.node(), reader.where(), out, reader.problems());
   }
   return out;
 }
@@ -314,19 +312,20 @@ json learning_rate_schema() {
   json points = closed(
       {{"points", described({{"type", "string"}}, "CSV file with columns step (or tokens), lr")}});
   points["required"] = json::array({"points"});
-  return {{"description", "The learning rate: a constant, points of a file, or a schedule"},
-          {"anyOf",
-           {{{"type", "null"}},
-            {{"type", "number"}, {"minimum", 0}},
-            points,
-            schedule_schema(json::array({"constant"}), {}, {"schedule", "peak"}),
-            schedule_schema({"linear", "cosine"}, {&kDecay}, {"schedule", "peak", "steps"}),
-            schedule_schema(json::array({"wsd"}), {&kDecay, &kWsd},
-                            {"schedule", "peak", "steps", "decay_steps"})}}};
+  return {
+      {"description", "The learning rate: a constant, points of a file, or a schedule"},
+      {"anyOf",
+       {{{"type", "null"}},
+        {{"type", "number"}, {"minimum", 0}},
+        points,
+        schedule_schema(json::array({"constant"}), {}, {"schedule", "peak"}),
+        schedule_schema({"linear", "cosine"}, {&kDecay, &kCycles}, {"schedule", "peak", "steps"}),
+        schedule_schema(json::array({"wsd"}), {&kDecay, &kWsd, &kCycles},
+                        {"schedule", "peak", "steps", "decay_steps"})}}};
 }
 
 json training_rate_schema() {
-  json out = schedule_schema({"constant", "linear", "cosine", "wsd"}, {&kDecay, &kWsd},
+  json out = schedule_schema({"constant", "linear", "cosine", "wsd"}, {&kDecay, &kWsd, &kCycles},
                              {"schedule", "peak"});
   out["properties"].erase("steps");  // of the training
   json& peak = out["properties"]["peak"];

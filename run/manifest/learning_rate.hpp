@@ -40,9 +40,6 @@ ManifestLearningRate read_learning_rate(const YamlNode& node, const std::string&
 LearningRateSchedule read_training_schedule(const YamlNode& node, const std::string& where,
                                             int64_t steps, Problems& problems);
 
-// `decay` of a schedule: true for 1-sqrt.
-const std::vector<std::pair<std::string, bool>>& decay_shapes();
-
 nlohmann::json learning_rate_schema();
 nlohmann::json training_rate_schema();
 

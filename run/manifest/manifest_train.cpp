@@ -6,6 +6,7 @@
 
 #include "core/base/config/problems.hpp"
 #include "quench/abi/kind/optimizer.h"
+#include "run/manifest/decay_fields.hpp"
 #include "run/manifest/fields.hpp"
 #include "run/manifest/learning_rate.hpp"
 #include "run/manifest/manifest_items.hpp"
@@ -32,9 +33,10 @@ const Fields<Fork> kFork([](Fields<Fork>& f) {
   f.number(
       "final", [](Fork & fork) -> auto& { return fork.schedule.final; },
       "The learning rate at the end");
-  f.choice(
-      "decay", [](Fork & fork) -> auto& { return fork.schedule.decays_with_square_root; },
-      decay_shapes());
+  add_decay_shape<Fork>(
+      f, [](Fork & fork) -> auto& { return fork.schedule; });
+  add_cycles<Fork>(
+      f, [](Fork & fork) -> auto& { return fork.schedule; });
   f.amount("every", &Fork::every, "Steps between its checkpoints");
   f.integer("order", &Fork::order, 0, kMaxSeed,
             "Seed of the order in which its data come, in place of the training's");
@@ -66,7 +68,10 @@ void read_fork(const YamlNode::Member& member, MappingReader& outer, ManifestTra
   out.schedule = training.schedule;
   out.schedule.shape = Shape::kWsd;
   out.schedule.final = 0;
-  out.schedule.decays_with_square_root = false;
+  out.schedule.decay = LearningRateSchedule::Decay::kLinear;
+  out.schedule.decay_power = 1;
+  out.schedule.cycle_steps = 0;
+  out.schedule.cycle_factor = 1;
   out.every = training.every;
   out = kFork.read(member.value, where, problems, std::move(out));
   out.begin = *out.schedule.steps - out.schedule.decay_steps;
@@ -83,6 +88,9 @@ void read_fork(const YamlNode::Member& member, MappingReader& outer, ManifestTra
                  fmt::format("{}: starts at step {} = steps - decay_steps, wanted {}..{}, where "
                              "the rate is constant",
                              where, out.begin, training.schedule.warmup, *end));
+  }
+  if (problems.size() == before) {
+    check_decay(member.value, where, out.schedule, problems);
   }
   if (problems.size() == before) {
     training.forks.push_back(std::move(out));

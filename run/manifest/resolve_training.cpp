@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <set>
 
-#include "core/arithmetic/learning_rate.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/corpora/tokenizer.hpp"
@@ -13,6 +12,7 @@
 #include "run/manifest/branches.hpp"
 #include "train/state_keys.hpp"
 #include "train/trained_states.hpp"
+#include "train/update_rate.hpp"
 
 namespace quench {
 
@@ -147,7 +147,7 @@ CheckpointCell TrainingResolver::cell_at(size_t index, int64_t step) const {
   cell.branch = branch.name;
   cell.step = step;
   cell.tokens = step * static_cast<int64_t>(training_->recipe.tokens_per_step());
-  cell.learning_rate = rate_of_update(branch.schedule, step);
+  cell.learning_rate = update_rate(branch.schedule, step);
   cell.phase = phase_of_update(branch.schedule, step);
   cell.family = training_->recipe.family->id;
   cell.tokenizer = training_->recipe.tokenizer;

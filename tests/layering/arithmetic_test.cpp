@@ -24,7 +24,7 @@ const std::map<Computed, const char*>& allowed() {
   constexpr const char* kClock = "seconds";
   constexpr const char* kShown = "worked out where records are shown";
   constexpr const char* kCost = "an estimate of costs";
-  constexpr const char* kAxis = "the place of a checkpoint on an axis, from the manifest alone";
+  constexpr const char* kRate = "a learning rate, which is in the key of all that it makes";
   constexpr const char* kLog = "the loss in the log of a training";
   static const std::map<Computed, const char*> all = {
       {{"core/pass/logit_probe.cpp", "off"}, kCheck},
@@ -38,11 +38,12 @@ const std::map<Computed, const char*>& allowed() {
       {{"run/grid/estimate.cpp", "log"}, kCost},
       {{"run/grid/estimate.cpp", "seconds"}, kCost},
       {{"run/grid/expected_run.cpp", "accumulate"}, kCost},
-      {{"run/manifest/learning_rate.cpp", "cos"}, kAxis},
-      {{"run/manifest/learning_rate.cpp", "sqrt"}, kAxis},
       {{"train/training_flops.cpp", "accumulate"}, kCost},
       {{"train/training_flops.cpp", "linear"}, kCost},
       {{"train/training_segment.cpp", "loss"}, kLog},
+      {{"train/update_rate.cpp", "cos"}, kRate},
+      {{"train/update_rate.cpp", "pow"}, kRate},
+      {{"train/update_rate.cpp", "sqrt"}, kRate},
   };
   return all;
 }

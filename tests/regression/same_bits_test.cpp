@@ -132,6 +132,7 @@ TEST_CASE("run: training and averages have the same bits for 1, 2 and 3 threads"
       GENERATE(table<std::string, std::string>({{"adamw", "float32"},
                                                 {"muon", "float32"},
                                                 {"sgd", "float32"},
+                                                {"{soap: {precondition_frequency: 2}}", "float32"},
                                                 {"schedule_free_adamw", "float32"},
                                                 {"adamw", "bfloat16"}}));
   CAPTURE(optimizer, precision);

@@ -175,6 +175,13 @@ def metrics():
     yield of_one_run("metric depth_loss", plugin="metric depth_loss", train=training(LLAMA, "adamw", every=1),
                      quantizers=[{"rtn": {"bits": 3, "group_size": 32, "lm_head": True}}],
                      metrics=[{"depth_loss": {"corpus": "words", "block": 32}}])
+    yield of_one_run("metric error_decomposition", plugin="metric error_decomposition",
+                     train=training(LLAMA, "adamw", every=1),
+                     quantizers=[{"rtn": {"bits": 3, "group_size": 32, "embedding": True}}],
+                     metrics=[{"error_decomposition": {"corpus": "words", "block": 32}}])
+    yield of_one_run("optimizer soap", plugin="optimizer soap", train=training(LLAMA, "soap", every=1),
+                     quantizers=[{"rtn": {"bits": 3, "group_size": 32}}],
+                     metrics=[{"validation_loss": {"corpus": "words", "block": 32}}])
     longer = {**LLAMA, "max_position_embeddings": 512}
     # Without `log`: a process of its own may write only into its scratch folder.
     exams = {"data": ["{data}/tasks/jsonl", "{data}/tasks/parquet", "{data}/tasks/saved"], "shots": [0, 2],

@@ -112,6 +112,27 @@ TEST_CASE("training: forks share the constant part and end as runs of their own"
   CHECK(quench::test::differences(single.weights("step8"), scene.weights("trunk/step8")) == "");
 }
 
+TEST_CASE("training: a fork may restart its decay, and shares what precedes the restart",
+          "[train]") {
+  SceneSettings settings;
+  settings.rest =
+      "steps: 12, every: 4, forks: {cyclic: {steps: 12, decay_steps: 4, decay: cosine, "
+      "cycle_steps: 2}, falling: {steps: 12, decay_steps: 4, decay: cosine, cycle_steps: 2, "
+      "cycle_factor: 0.5}}";
+  const TrainingScene scene(settings);
+  scene.records();
+  const auto log = scene.log("cyclic");
+  REQUIRE(log.size() == 12);
+  CHECK(log[7].at("lr") == 0.01);
+  CHECK(log[8].at("lr") == 0.01);
+  CHECK(log[9].at("lr").get<double>() == Approx(0.005).epsilon(1e-14));
+  CHECK(log[10].at("lr") == 0.01);
+  CHECK(log[11].at("lr").get<double>() == Approx(0.005).epsilon(1e-14));
+  CHECK(scene.log("falling")[9].at("loss") == log[9].at("loss"));
+  CHECK(scene.log("falling")[10].at("lr") == 0.005);
+  CHECK(scene.weights("falling/step12") != scene.weights("cyclic/step12"));
+}
+
 TEST_CASE("training: forks take the data in orders of their own", "[train]") {
   SceneSettings settings;
   settings.rest =

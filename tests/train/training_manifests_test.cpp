@@ -54,6 +54,15 @@ TEST_CASE("train section: forks start where the rate is constant", "[train][conf
   says(complaint(settings), "forks start from a constant rate");
 }
 
+TEST_CASE("train section: a fork's cycles fit its decay", "[train][config]") {
+  SceneSettings settings;
+  settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 6, cycle_steps: 7}}";
+  says(complaint(settings),
+       "train: fork f: cycle_steps = 7, wanted at most the 6 steps of the decay");
+  settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 6, decay: power}}";
+  says(complaint(settings), "train: fork f: `decay: power` asks for `decay_power`");
+}
+
 TEST_CASE("train section: a batch that micro-batches do not divide is told", "[train][config]") {
   SceneSettings settings;
   settings.rest = "steps: 12, micro_batch: 3";

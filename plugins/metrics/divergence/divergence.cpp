@@ -24,9 +24,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "metrics/divergence/residual_stream.hpp"
 #include "metrics/divergence/row_divergence.hpp"
 #include "metrics/shared/weight_swap.hpp"
+#include "metrics/stream/residual_stream.hpp"
 #include "quench/kit/metric.hpp"
 #include "quench/kit/tensor.hpp"
 

@@ -37,11 +37,21 @@ def _shown(axis):
     return printable(first.text, 60) if first.kind == "scalar" else first.described()
 
 
+def _ends(averages):
+    """(shortest, longest) of the labels of each list that has several: "last 2 of list 1"."""
+    lists = {}
+    for label in averages:
+        _, count, *of = label.split(" ", 2)
+        lists.setdefault("".join(of), []).append((int(count), label))
+    return [(min(found)[1], max(found)[1]) for found in lists.values() if len(found) > 1]
+
+
 class _Writer:
     def __init__(self, file, origin):
         self.file, self.origin = file, origin
         self.out = []
         self.places = {}  # (model, revision): branch@revision
+        self.trained = []  # (branch, its group, its keys, whether the rate falls) of known trainings
 
     def write(self):
         self.head()
@@ -77,13 +87,26 @@ class _Writer:
     def branches(self, model, several, revisions):
         """One branch for each group of revisions, of each model if there are several."""
         prefix = os.path.basename(model) + " " if several else ""
-        for group in group_revisions(revisions):
+        groups = group_revisions(revisions)
+        for group in groups:
             name = prefix + group.name
             for revision in group.revisions:
                 self.places[model, revision] = "%s@%s" % (name, revision)
-            self.branch(name, group, "      model: %s\n" % scalar(model) if several else "")
+            lines = "      model: %s\n" % scalar(model) if several else ""
+            self.branch(name, group, lines + self.training(model, prefix, group, {other.name for other in groups}))
             if not group.pattern:
                 self.out.append("      mark: star\n")
+
+    def training(self, model, prefix, group, there):
+        """The lines of what is known of the training behind a branch; `there` are the branches beside it."""
+        known = DIALECT.trainings.get(model.removeprefix("hf://"), {})
+        keys = known.get("branches", {}).get(group.name, [])
+        if not group.pattern or not keys:
+            return ""
+        self.trained.append((prefix + group.name, group, keys, group.name == known.get("falls")))
+        parent = known.get("parent", {}).get(group.name)
+        lines = ["parent: %s" % scalar(prefix + parent)] if parent in there else []
+        return "".join("      %s\n" % line for line in [*lines, *keys])
 
     def sweep(self):
         file = self.file
@@ -109,6 +132,7 @@ class _Writer:
                                    group_size=_numbers(file.find("group_size"))),
                      "\n", DIALECT.piece("metrics", block_size=file.text("block_size"))]
         self.corpora(file.text("dataset_path"))
+        self.report(weights)
 
     def averages(self, members, weights):
         for i, label in enumerate(dict.fromkeys(job.average for job in weights if job.average)):
@@ -122,6 +146,34 @@ class _Writer:
             self.out.append(DIALECT.piece("own_corpus", dataset_path=scalar(os.path.join(os.getcwd(), path))))
         else:
             self.out.append(DIALECT.piece("public_corpus", dataset_path=printable(path, 200)))
+
+    def report(self, weights):
+        """Figures as the study draws them, and contrasts: of two bits, along a falling rate, of the longest average with the
+        shortest one of a list."""
+        bits = sorted({value.text for value in self.file.find("q_bits").values}, key=int)
+        sizes = {value.text for value in self.file.find("group_size").values}
+        right = ", right: lr" if any(key.startswith("lr:") for _, _, keys, _ in self.trained for key in keys) else ""
+        averages = list(dict.fromkeys(job.average for job in weights if job.average))
+        match = "checkpoint" + (", params.group_size" if len(sizes) > 1 else "")
+        contrasts = []
+        if averages:
+            figures = ["    - bars: {y: error, lines: averaging, panels: bits, at: last}\n"]
+            lines = "averaging"
+            contrasts += ["{a: %s, b: %s, match: [bits]}" % (double_quoted(longest), double_quoted(shortest))
+                          for shortest, longest in _ends(averages)]
+        else:
+            figures = ["    - %s: {lines: branch, panels: bits%s}\n" % (figure, right)
+                       for figure in ("error_vs_tokens", "loss_vs_tokens")]
+            lines = "branch"
+            contrasts += ["{a: {branch: %s, bits: %s}, statistic: rank_correlation, over: lr}" % (scalar(name), bits[0])
+                          for name, group, _, falls in self.trained
+                          if falls and len(group.revisions) > 2 and len(sizes) == 1]
+            contrasts += ["{a: {params.bits: %s}, b: {params.bits: %s}, match: [%s]}" % (high, low, match)
+                          for low, high in zip(bits, bits[1:])]
+        self.out += ["\nreport:\n  figures:\n", *figures,
+                     "    - loss_plane: {x: float, y: quantized, panels: bits, lines: %s}\n    - table\n" % lines]
+        if contrasts:
+            self.out += ["  contrasts:\n", *("    - %s\n" % contrast for contrast in contrasts)]
 
     def landscape(self):
         """Each folder of float files or of quantized models is a branch, called after its last two parts."""

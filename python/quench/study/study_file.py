@@ -25,6 +25,7 @@ class Dialect:
         self.sweep, self.landscape = said["sweep"], said["landscape_files"]
         self.used, self.without_counterpart = said["used"], said["without_counterpart"]
         self.pads, self.pieces = said["pads"], said["pieces"]
+        self.trainings = said["trainings"]
 
     def has(self, key, word):
         """Whether the word is said of a key that enters the manifest."""

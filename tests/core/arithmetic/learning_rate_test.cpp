@@ -29,13 +29,13 @@ TEST_CASE("training rates: wsd warms up, stays, and decays without a step at zer
 
 TEST_CASE("training rates: 1-sqrt, cosine and linear end above their final rate", "[arithmetic]") {
   LearningRateSchedule schedule = wsd(10, 3);
-  schedule.decays_with_square_root = true;
+  schedule.decay = LearningRateSchedule::Decay::kSquareRoot;
   CHECK(rate_of_update(schedule, 8) == Approx(8 * (1 - std::sqrt(0.25))));
   schedule.shape = Shape::kCosine;
   schedule.final = 1;
   CHECK(rate_of_update(schedule, 5) == Approx(1 + 7 * 0.5 * (1 + std::cos(std::numbers::pi / 7))));
   schedule.shape = Shape::kLinear;
-  schedule.decays_with_square_root = false;
+  schedule.decay = LearningRateSchedule::Decay::kLinear;
   CHECK(rate_of_update(schedule, 10) == Approx(1 + 7.0 / 7));
 }
 

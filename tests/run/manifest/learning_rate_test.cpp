@@ -54,7 +54,7 @@ TEST_CASE("learning rate: wsd warms up, stays, and decays to the end", "[core][r
   CHECK(scheduled_rate(schedule, 100) == 1.0);
   CHECK_FALSE(scheduled_rate(schedule, 101));
   CHECK_FALSE(scheduled_rate(schedule, -1));
-  schedule.decays_with_square_root = true;
+  schedule.decay = LearningRateSchedule::Decay::kSquareRoot;
   CHECK(scheduled_rate(schedule, 85) == Approx(1.5));  // 1 + (1 - sqrt(1/4))
 }
 
@@ -71,6 +71,32 @@ TEST_CASE("learning rate: cosine and linear fall from the warmup on", "[core][ru
   schedule.shape = Shape::kConstant;
   schedule.steps.reset();
   CHECK(scheduled_rate(schedule, 1'000'000) == 2.0);
+}
+
+TEST_CASE("learning rate: the end of a cycle has the rate of its end, the next begins at its peak",
+          "[core][run]") {
+  LearningRateSchedule schedule = wsd();
+  schedule.cycle_steps = 8;
+  schedule.cycle_factor = 0.75;
+  CHECK(scheduled_rate(schedule, 80) == 2.0);
+  CHECK(scheduled_rate(schedule, 82) == 1.75);
+  CHECK(scheduled_rate(schedule, 88) == 1.0);
+  CHECK(scheduled_rate(schedule, 90) == 1.375);  // a quarter of the way from 1.5 to 1
+  CHECK(scheduled_rate(schedule, 96) == 1.0);
+  CHECK(scheduled_rate(schedule, 98) == 1.09375);  // and of that from 1.125
+  CHECK(scheduled_rate(schedule, 100) == 1.0625);
+  CHECK(scheduled_phase(schedule, 89) == "decay");
+}
+
+TEST_CASE("learning rate: a wsd may decay as a cosine or with a power", "[core][run]") {
+  LearningRateSchedule schedule = wsd();
+  schedule.decay = LearningRateSchedule::Decay::kCosine;
+  CHECK(scheduled_rate(schedule, 90) == Approx(1.5));
+  CHECK(scheduled_rate(schedule, 85) == Approx(1 + 0.5 * (1 + std::sqrt(0.5))));
+  schedule.decay = LearningRateSchedule::Decay::kPower;
+  schedule.decay_power = 2;
+  CHECK(scheduled_rate(schedule, 85) == 1.9375);  // 1 + (1 - 1/16)
+  CHECK(scheduled_rate(schedule, 100) == 1.0);
 }
 
 TEST_CASE("learning rate: a step between two phases belongs to the earlier", "[core][run]") {
@@ -94,6 +120,11 @@ TEST_CASE("learning rate: every checkpoint of a branch carries it", "[core][run]
   CHECK(
       annotated(here, "lr: {schedule: wsd, peak: 2, warmup: 10, steps: 100, decay_steps: 20}") ==
       Lines{"0 warmup", "1 warmup", "2 warmup", "2 constant", "2 constant", "1 decay", "0 decay"});
+  CHECK(annotated(here,
+                  "lr: {schedule: linear, peak: 2, final: 1, warmup: 10, steps: 100, "
+                  "cycle_steps: 40, cycle_factor: 0.75}") ==
+        Lines{"0 warmup", "1 warmup", "2 warmup", "1.375 decay", "1.125 decay", "1 decay",
+              "1.09375 decay"});
   CHECK(
       annotated(here, "phases: {warmup: [0, 10], constant: [10, 80], decay: [80, null]}") ==
       Lines{"- warmup", "- warmup", "- warmup", "- constant", "- constant", "- decay", "- decay"});

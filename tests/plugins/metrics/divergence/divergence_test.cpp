@@ -307,6 +307,55 @@ TEST_CASE("divergence of two rows is exact to float32's exponentials", "[metrics
   CHECK(quench::metrics::row_divergence(std::span<const float>(far), far).kl == 0);
 }
 
+TEST_CASE("error_decomposition: the error of the embedding is carried, that of the block is new",
+          "[metrics][error_decomposition]") {
+  const Model floating;
+  Model quantized = floating;
+  quantized.weights["embed"] = {0.2F, 0.3F, -0.3F};
+  quantized.weights["layers.0.w"] = {0.7F};
+  const Model before = quantized;
+  const Found found = measure(quantized, floating, {0, 1, 2, 1, 0}, 2, "error_decomposition");
+  REQUIRE(found.message == "");
+  // h: 0.6 0.9 | 0.2 0.9; what comes in is off by 0.1 -0.1 | 0 -0.1, the block adds 0.2 to each.
+  const double size = 0.36 + 0.81 + 0.04 + 0.81;
+  const double first = 0.09 + 0.01;   // (0.3, 0.1)
+  const double second = 0.04 + 0.01;  // (0.2, 0.1)
+  const auto one = [&](const char* name) { return std::stod(found.details.at(name).substr(1)); };
+  CHECK(one("relative_error") == Approx(0.15 / size).epsilon(1e-5));
+  CHECK(one("accumulated") == Approx(0.03 / size).epsilon(1e-5));
+  CHECK(one("new") == Approx(4 * 0.04 / size).epsilon(1e-5));
+  CHECK(one("interaction") == Approx(2 * 0.2 * -0.1 / size).epsilon(1e-5));
+  CHECK(one("gain") == Approx(1).epsilon(1e-5));
+  CHECK(found.numbers.at("embedding") == Approx(0.03 / (0.01 + 0.16 + 0.09 + 0.16)).epsilon(1e-5));
+  CHECK(found.numbers.at("positions") == 4);
+  REQUIRE(found.items.size() == 2);
+  CHECK(found.items[0] == Approx(2 * first / size).epsilon(1e-5));
+  CHECK(found.items[1] == Approx(2 * second / size).epsilon(1e-5));
+  CHECK(found.values.at("error_decomposition").first == Approx(0.15 / size).epsilon(1e-5));
+  const double off = first - 0.15 / size * (0.36 + 0.81);
+  CHECK(found.values.at("error_decomposition").second ==
+        Approx(2 * std::abs(off) / size).epsilon(1e-4));
+  // Of 0.6, 0.9, 0.2 and 0.9: mean 0.65, differences -0.05, 0.25, -0.45, 0.25.
+  CHECK(one("activation_kurtosis") ==
+        Approx((0.00000625 + 2 * 0.00390625 + 0.04100625) / 4 / std::pow(0.33 / 4, 2) - 3)
+            .epsilon(1e-4));
+  CHECK(found.details.at("weight_kurtosis") == "{\"layers.0.w\":null}");  // of one number
+  CHECK(quantized.weights == before.weights);
+}
+
+TEST_CASE("error_decomposition: without an error there is nothing to amplify",
+          "[metrics][error_decomposition]") {
+  const Model floating;
+  Model same = floating;
+  const Found found = measure(same, floating, {0, 1, 2, 1}, 2, "error_decomposition");
+  REQUIRE(found.message == "");
+  CHECK(found.values.at("error_decomposition").first == 0);
+  CHECK(found.details.at("gain") == "[null]");
+  CHECK(same.sets == 0);
+  CHECK(measure(same, floating, {0, 1}, 3, "error_decomposition").message ==
+        "corpus `text` is smaller than one block: got 2 ids, wanted at least 3");
+}
+
 TEST_CASE("depth_loss: the loss in float, with the block quantized, and with the head as well",
           "[metrics][depth_loss]") {
   const Model floating;

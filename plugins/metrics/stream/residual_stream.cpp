@@ -1,4 +1,4 @@
-#include "metrics/divergence/residual_stream.hpp"
+#include "metrics/stream/residual_stream.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -69,6 +69,17 @@ std::vector<char> Buffer::bytes() const {
   return out;
 }
 
+void Buffer::copy_from(const Buffer& other) {
+  if (subject_.table->allocate == nullptr || subject_.table->copy == nullptr) {
+    std::memcpy(data_, other.data_, size_);
+    return;
+  }
+  const quench_tensor from = other.view();
+  const quench_tensor to = view();
+  quench_error error{sizeof error, 0, {}};
+  kit::check(subject_.table->copy(subject_.model, &from, &to, nullptr, &error), error);
+}
+
 ResidualStream::ResidualStream(const quench_subject& subject, std::span<const int32_t> ids,
                                int64_t rows, int64_t length)
     : subject_(subject),
@@ -100,6 +111,17 @@ void ResidualStream::embed() {
   const quench_tensor h = carried_[0].buffer->view();
   const quench_embed_args args{sizeof args, 0, &batch, &h, nullptr};
   kit::check(subject_.table->embed(subject_.model, &args, &error), error);
+}
+
+ResidualStream ResidualStream::copied() const {
+  ResidualStream out(subject_, ids_, shape_[0], shape_[1]);
+  for (const Named& named : carried_) {
+    const Buffer& from = *named.buffer;
+    out.carried_.push_back(
+        {named.name, std::make_shared<Buffer>(subject_, info_, from.dtype(), from.shape())});
+    out.carried_.back().buffer->copy_from(from);
+  }
+  return out;
 }
 
 void ResidualStream::block(uint32_t block) {

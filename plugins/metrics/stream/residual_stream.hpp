@@ -24,6 +24,8 @@ class Buffer {
   const std::vector<int64_t>& shape() const { return shape_; }
   // Copies all elements to the host.
   std::vector<char> bytes() const;
+  // Takes the elements of a buffer of the same shape and type.
+  void copy_from(const Buffer& other);
 
  private:
   const quench_subject& subject_;
@@ -40,7 +42,8 @@ class ResidualStream {
   ResidualStream(const quench_subject& subject, std::span<const int32_t> ids, int64_t rows,
                  int64_t length);
   void embed();
-  void block(uint32_t block);  // runs all its stages
+  void block(uint32_t block);     // runs all its stages
+  ResidualStream copied() const;  // with memory of its own
   // The residual stream [rows * length, width].
   const Buffer& residual() const { return *carried_.front().buffer; }
 
