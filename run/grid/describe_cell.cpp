@@ -41,7 +41,7 @@ nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& expe
   }
   const QuantizerCell& cell = experiment.quantizers[*variant.quantizer];
   nlohmann::json out = {{"id", cell.plugin->id},
-                        {"params", set_parameters(catalog, *cell.plugin, cell.parameters)},
+                        {"params", set_parameters(cell.parameters)},
                         {"label", cell.label},
                         {"version", cell.plugin->version},
                         {"sha256", cell.plugin->sha256},

@@ -278,8 +278,7 @@ class Parts {
   bool add_quantizer() {
     const QuantizerCell& cell = *what_.quantizer;
     out_["quantizer"] = plugin(*cell.plugin, cell.parameters, "/quantizer");
-    out_["quantizer"]["params"] =
-        set_parameters(identities_.catalog(), *cell.plugin, cell.parameters);
+    out_["quantizer"]["params"] = set_parameters(cell.parameters);
     if (const PluginDescription* format = what_.quantizer->store_as) {
       // Measured as the format's file holds it.
       out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object(), "/quantizer/stored");
