@@ -543,6 +543,7 @@ class Fields {
   template <typename Words>
   static std::vector<std::string> listed(const Words& words) {
     std::vector<std::string> out;
+    out.reserve(std::size(words));
     for (const auto& word : words) {
       out.push_back(detail::word_of(word));
     }

@@ -259,7 +259,7 @@ Schedule read_schedule(MappingReader& reader, std::optional<int64_t> steps) {
   return out;
 }
 
-json schedule_schema(const json& shapes, std::vector<const Fields<Schedule>*> more,
+json schedule_schema(const json& shapes, const std::vector<const Fields<Schedule>*>& more,
                      const json& required) {
   json properties = {{"schedule", {{"enum", shapes}}}};
   kRates.add_properties(properties);
