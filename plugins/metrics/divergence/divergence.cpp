@@ -25,8 +25,7 @@
 #include <cmath>
 
 #include "metrics/divergence/row_divergence.hpp"
-#include "metrics/shared/weight_swap.hpp"
-#include "metrics/stream/residual_stream.hpp"
+#include "metrics/stream/paired_streams.hpp"
 #include "quench/kit/metric.hpp"
 #include "quench/kit/tensor.hpp"
 
@@ -34,9 +33,7 @@ namespace quench::metrics {
 
 namespace {
 
-constexpr int64_t kBatchTokens = 2048;
-constexpr int64_t kStreamBytes = int64_t{256} << 20;  // both residual streams together
-constexpr int64_t kLogitBytes = int64_t{64} << 20;    // one model's logits at a time
+constexpr int64_t kLogitBytes = int64_t{64} << 20;  // one model's logits at a time
 
 // Sums over positions, per text block and per layer.
 struct Totals {
@@ -47,22 +44,15 @@ struct Totals {
   double largest = 0;
 };
 
-// Rows first .. first+count-1 of the text, run through both models.
-struct Pair {
-  int64_t first;
-  int64_t count;
-  ResidualStream floating;
-  ResidualStream quantized;
-};
-
 class Comparison {
  public:
   Comparison(const quench_subject& subject, WeightSwap& swap, const int32_t* ids, int64_t blocks,
              int64_t block)
-      : subject_(subject), swap_(swap), ids_(ids), blocks_(blocks), block_(block) {
-    quench_error error{sizeof error, 0, {}};
-    info_.struct_size = sizeof info_;
-    kit::check(subject.table->info(subject.model, &info_, &error), error);
+      : subject_(subject),
+        swap_(swap),
+        block_(block),
+        streams_(subject, swap, ids, blocks, block),
+        info_(streams_.info()) {
     totals_.kl.resize(static_cast<size_t>(blocks));
     totals_.agreement.resize(static_cast<size_t>(blocks));
     totals_.difference.resize(info_.blocks);
@@ -70,59 +60,27 @@ class Comparison {
   }
 
   const Totals& run() {
-    const int64_t row_bytes = 2 * block_ * info_.width * kit::bytes_of(info_.dtype);
-    const int64_t chunk = std::max<int64_t>(1, kStreamBytes / row_bytes);
-    for (int64_t first = 0; first < blocks_; first += chunk) {
-      run_chunk(first, std::min(chunk, blocks_ - first));
-    }
+    streams_.each_chunk(2, [&](std::vector<StreamPair>& pairs) { run_chunk(pairs); });
     return totals_;
   }
 
  private:
-  void run_chunk(int64_t first, int64_t count) {
-    std::vector<Pair> pairs;
-    const int64_t fit = std::max<int64_t>(1, kBatchTokens / block_);
-    for (int64_t row = first; row < first + count; row += fit) {
-      const int64_t rows = std::min(fit, first + count - row);
-      const std::span<const int32_t> ids(ids_ + row * block_, static_cast<size_t>(rows * block_));
-      pairs.push_back({row, rows, {subject_, ids, rows, block_}, {subject_, ids, rows, block_}});
-    }
-    both(WeightSwap::kOutside, pairs, [](ResidualStream& stream) { stream.embed(); });
+  void run_chunk(std::vector<StreamPair>& pairs) {
+    streams_.both(WeightSwap::kOutside, pairs, [](ResidualStream& stream) { stream.embed(); });
     for (uint32_t b = 0; b < info_.blocks; ++b) {
-      both(b, pairs, [b](ResidualStream& stream) { stream.block(b); });
-      for (const Pair& pair : pairs) {
+      streams_.both(b, pairs, [b](ResidualStream& stream) { stream.block(b); });
+      for (const StreamPair& pair : pairs) {
         add_layer(b, pair);
       }
     }
-    for (const Pair& pair : pairs) {
+    for (const StreamPair& pair : pairs) {
       add_predictions(pair);
     }
   }
 
-  // Runs `step` on every stream, each with its own weights.
-  template <typename Step>
-  void both(int64_t block, std::vector<Pair>& pairs, Step step) {
-    for (const bool floating : {true, false}) {
-      swap_.set(block, floating);
-      for (Pair& pair : pairs) {
-        kit::check_cancelled();
-        step(floating ? pair.floating : pair.quantized);
-      }
-    }
-  }
-
-  // Elements of the residual stream or of logits, copied to the host as float64.
-  static std::vector<double> values_of(const Buffer& buffer) {
-    std::vector<char> bytes = buffer.bytes();
-    quench_tensor view = buffer.view();
-    view.data = bytes.data();
-    view.device = {QUENCH_DEVICE_CPU, 0};
-    return kit::to_doubles(view, "residual stream");
-  }
-
-  void add_layer(uint32_t layer, const Pair& pair) {
-    const std::vector<double> h = values_of(pair.floating.residual());
-    const std::vector<double> moved = values_of(pair.quantized.residual());
+  void add_layer(uint32_t layer, const StreamPair& pair) {
+    const std::vector<double> h = doubles_of(pair.floating.residual());
+    const std::vector<double> moved = doubles_of(pair.quantized.residual());
     double difference = 0;
     double size = 0;
     for (size_t i = 0; i < h.size(); ++i) {
@@ -147,13 +105,13 @@ class Comparison {
     if (kit::same(info_.dtype, kit::kFloat32) || kit::same(info_.dtype, kit::kFloat64)) {
       return out.bytes();
     }
-    const std::vector<double> wide = values_of(out);
+    const std::vector<double> wide = doubles_of(out);
     std::vector<char> narrow(wide.size() * sizeof(float));
     std::copy(wide.begin(), wide.end(), reinterpret_cast<float*>(narrow.data()));
     return narrow;
   }
 
-  void add_predictions(const Pair& pair) {
+  void add_predictions(const StreamPair& pair) {
     const int64_t positions = pair.count * block_;
     const int64_t rows = std::max<int64_t>(1, kLogitBytes / (8 * info_.vocabulary));
     for (int64_t first = 0; first < positions; first += rows) {
@@ -197,10 +155,9 @@ class Comparison {
 
   const quench_subject& subject_;
   WeightSwap& swap_;
-  const int32_t* ids_;
-  int64_t blocks_;
   int64_t block_;
-  quench_model_info info_{};
+  PairedStreams streams_;
+  quench_model_info info_;
   Totals totals_;
 };
 
