@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """`quench watch` on trainings that are made up: what is measured, how often, what is not, and when it warns.
 
-usage: watch_test.py SOURCE BUILD
+usage: watch_test.py SOURCE BUILD FULL_PRIORITY     # the last: the library of full_priority.c
 """
 import json
+import os
 import re
 import shutil
 import signal
@@ -95,8 +96,8 @@ class Watched(TinyRun):
         return [str(self.program), "watch", training, "--manifest", "w.yaml", "--out", f"runs/{training}", "--settle", "1", *more]
 
     def watch(self, training, *more, code=0, command=None):
-        done = subprocess.run(command or self.command(training, *more), cwd=self.folder, env=self.environment, text=True,
-                              capture_output=True, check=False)
+        done = subprocess.run(command or self.command(training, *more), cwd=self.folder, text=True, capture_output=True, check=False,
+                              env={**self.environment, "LD_PRELOAD": sys.argv[3]})
         fail_unless(done.returncode == code, f"{training}: exit code {done.returncode}, wanted {code}\n{done.stdout}{done.stderr}")
         return done
 
@@ -191,14 +192,15 @@ def test_it_ends_on_signals(run):
     for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, 75)):
         name = f"live{code}"
         run.training(name, [0.5])
-        process = subprocess.Popen(run.command(name), cwd=run.folder, env=run.environment, text=True, stdout=subprocess.PIPE,
+        environment = run.environment if number == signal.SIGINT else {**run.environment, "LD_PRELOAD": sys.argv[3]}
+        process = subprocess.Popen(run.command(name), cwd=run.folder, env=environment, text=True, stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE)
         wait_for(process, lambda: run.lines(name) > 0 if (run.folder / f"runs/{name}").exists() else False, "the first is measured")
         write_checkpoint(run.folder / "tiny", run.folder / name / "checkpoint-200", 2, 0.6)
         wait_for(process, lambda: {key[0] for key in run.values(name)} == {100, 200}, "the second is measured")
-        niceness = {int((Path("/proc") / pid / "stat").read_text().rpartition(")")[2].split()[16])
-                    for pid in children_of(process.pid)}
-        fail_unless(niceness == {19}, f"the children are at nice {niceness}")
+        if number == signal.SIGINT:
+            fail_unless({priority_of(pid) for pid in children_of(process.pid)} == {(19, os.SCHED_IDLE)},
+                        f"nice and policy of the children are {[priority_of(pid) for pid in children_of(process.pid)]}")
         process.send_signal(number)
         out, err = process.communicate(timeout=600)
         fail_unless(process.returncode == code, f"exit code {process.returncode}, wanted {code}\n{out}{err}")
@@ -207,6 +209,12 @@ def test_it_ends_on_signals(run):
 
 def children_of(pid):
     return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def priority_of(pid):
+    """(nice, scheduling policy): fields 19 and 41 of /proc/PID/stat"""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[16]), int(fields[38])
 
 
 def wait_for(process, holds, what, seconds=3000):
