@@ -40,7 +40,7 @@ endif()
 
 # plotly.js out of PyPI's plotly: python/CMakeLists.txt packs it for the pages of reports.
 set(QUENCH_PLOTLY_FILE "${QUENCH_DEPS}/plotly/package_data/plotly.min.js")
-if(NOT EXISTS "${QUENCH_PLOTLY_FILE}")
+if(QUENCH_PLUGINS AND NOT EXISTS "${QUENCH_PLOTLY_FILE}")
   message(FATAL_ERROR "plotly.js is not in ${QUENCH_PLOTLY_FILE}: run ./dev build, which installs it")
 endif()
 

@@ -80,6 +80,9 @@ function(unite_sources target)
   if(folder MATCHES "/tests(/|$)" AND NOT type STREQUAL "EXECUTABLE")
     return()
   endif()
+  if(folder MATCHES "/promises$")
+    return() # each kind's file has a table of the same name
+  endif()
   if("${sources}" MATCHES "\\.c(;|$)")
     return() # C has no precompiled headers
   endif()
