@@ -1,8 +1,11 @@
-// Times on a GPU of a process that knows nothing of it: kernels by name, copies and fills, as CUPTI records them.
+// Times on a GPU of a process that knows nothing of it: kernels by name, copies and fills, as CUPTI
+// records them.
 //
-// The CUDA driver loads the library that CUDA_INJECTION64_PATH names when it starts, and calls InitializeInjection. That is how NVIDIA's own
-// profilers begin; so quench and PyTorch are measured alike, and neither is built for it. At the end of the process
-// QUENCH_KERNEL_TIMES/kernels-PID.json has the sums. It is written in the order of first appearance; measure sorts it.
+// The CUDA driver loads the library that CUDA_INJECTION64_PATH names when it starts, and calls
+// InitializeInjection. That is how NVIDIA's own profilers begin; so quench and PyTorch are measured
+// alike, and neither is built for it. At the end of the process
+// QUENCH_KERNEL_TIMES/kernels-PID.json has the sums. It is written in the order of first
+// appearance; measure sorts it.
 #include <cupti.h>
 #include <dlfcn.h>
 #include <pthread.h>
@@ -56,8 +59,9 @@ static Row* row_of(const char* name) {
   }
 }
 
-// Busy is the time in which something ran, with what overlaps counted once. CUPTI hands records over nearly in the order of their ends, so
-// of two streams a little may be counted twice or not at all.
+// Busy is the time in which something ran, with what overlaps counted once. CUPTI hands records
+// over nearly in the order of their ends, so of two streams a little may be counted twice or not at
+// all.
 static void add(const char* name, uint64_t start, uint64_t end, uint64_t bytes) {
   Row* row = row_of(name);
   if (row == NULL) {
@@ -116,7 +120,8 @@ static void CUPTIAPI give_buffer(uint8_t** buffer, size_t* size, size_t* most) {
   *most = 0;
 }
 
-static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size, size_t valid) {
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t* buffer, size_t size,
+                                 size_t valid) {
   (void)size;
   pthread_mutex_lock(&lock);
   CUpti_Activity* record = NULL;
@@ -149,15 +154,17 @@ static void write_text(FILE* out, const char* text) {
 static void write_rows(FILE* out) {
   fprintf(out, "{\"problem\": ");
   write_text(out, problem);
-  fprintf(out, ", \"span_ns\": %llu, \"busy_ns\": %llu, \"lost\": %llu, \"rows\": [", last > first ? (unsigned long long)(last - first) : 0ull,
-          (unsigned long long)busy, (unsigned long long)lost);
+  fprintf(out, ", \"span_ns\": %llu, \"busy_ns\": %llu, \"lost\": %llu, \"rows\": [",
+          last > first ? (unsigned long long)(last - first) : 0ull, (unsigned long long)busy,
+          (unsigned long long)lost);
   const char* between = "";
   for (size_t i = 0; i < kNames; ++i) {
     if (rows[i].name != NULL) {
       fprintf(out, "%s\n {\"name\": ", between);
       write_text(out, rows[i].name);
-      fprintf(out, ", \"count\": %llu, \"ns\": %llu, \"bytes\": %llu}", (unsigned long long)rows[i].count,
-              (unsigned long long)rows[i].nanoseconds, (unsigned long long)rows[i].bytes);
+      fprintf(out, ", \"count\": %llu, \"ns\": %llu, \"bytes\": %llu}",
+              (unsigned long long)rows[i].count, (unsigned long long)rows[i].nanoseconds,
+              (unsigned long long)rows[i].bytes);
       between = ",";
     }
   }
@@ -170,7 +177,8 @@ static void at_end(void) {
   }
   const char* folder = getenv("QUENCH_KERNEL_TIMES");
   char made[4096], name[4096];
-  const int fits = snprintf(name, sizeof name, "%s/kernels-%d.json", folder != NULL ? folder : ".", (int)getpid());
+  const int fits = snprintf(name, sizeof name, "%s/kernels-%d.json", folder != NULL ? folder : ".",
+                            (int)getpid());
   if (fits < 0 || fits >= (int)sizeof name - 8) {
     return;
   }
@@ -195,7 +203,8 @@ static void* symbol(void* library, const char* name) {
   return found;
 }
 
-// The name is dictated by the driver. 1: it may go on; a process that cannot be measured still runs.
+// The name is dictated by the driver. 1: it may go on; a process that cannot be measured still
+// runs.
 __attribute__((visibility("default"))) int InitializeInjection(void) {
   const char* named = getenv("QUENCH_CUPTI");
   void* library = dlopen(named != NULL ? named : "libcupti.so.13", RTLD_NOW | RTLD_LOCAL);
@@ -214,7 +223,8 @@ __attribute__((visibility("default"))) int InitializeInjection(void) {
     return 1;
   }
   CUptiResult result = cupti.callbacks(give_buffer, take_buffer);
-  const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
+  const CUpti_ActivityKind kinds[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL,
+                                      CUPTI_ACTIVITY_KIND_MEMCPY, CUPTI_ACTIVITY_KIND_MEMSET};
   for (size_t i = 0; result == CUPTI_SUCCESS && i < sizeof kinds / sizeof *kinds; ++i) {
     result = cupti.enable(kinds[i]);
   }
