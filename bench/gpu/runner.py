@@ -40,8 +40,9 @@ def read_json(path):
 class Results:
     """The folder of what a machine was asked."""
 
-    def __init__(self, out):
+    def __init__(self, out, home=None):
         self.out = Path(out).resolve()
+        self.home = Path(home).resolve() if home else self.out / "home.tar.gz"
         (self.out / "logs").mkdir(parents=True, exist_ok=True)
 
     def path(self, name):
@@ -68,13 +69,13 @@ class Results:
             if said.get("error"):
                 lines.append(f"    {said['error']}")
         write_atomically(self.out / "table.txt", ("\n".join(lines) + "\n").encode())
-        write_atomically(self.out / "home.tar.gz", self._home())
+        write_atomically(self.home, self._packed())
         return lines
 
-    def _home(self):
+    def _packed(self):
         """All files, the smallest first; what does not fit is named in it."""
         files = [path for path in self.out.rglob("*")
-                 if path.is_file() and not path.is_symlink() and path.name != "home.tar.gz" and not path.name.endswith(".part")]
+                 if path.is_file() and not path.is_symlink() and path != self.home and not path.name.endswith(".part")]
         packed, left_out = io.BytesIO(), []
         with tarfile.open(fileobj=packed, mode="w:gz", compresslevel=6) as archive:
             for path in sorted(files, key=lambda path: (path.stat().st_size, path)):

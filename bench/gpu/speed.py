@@ -58,7 +58,8 @@ def passes(name, once):
 
 
 def _planned(machine, model, ids, score):
-    """Bytes on the GPU that `quench plan` predicts for the pass, with the whole model there; None if it names none."""
+    """Bytes on the GPU that `quench plan` predicts for the pass, with the whole model there; None if it fails. In a home of its own: where the
+    pass is remembered, it costs nothing."""
     folder = Path(model).parent
     manifest = {"name": "plan", "checkpoints": {"model": model}, "device": machine.device, "dtype": "bfloat16",
                 "calibration": {"rows": {"corpus": "ids", "packing": "none"}},
@@ -67,10 +68,10 @@ def _planned(machine, model, ids, score):
                 "corpora": {"ids": {"tokens": {"path": ids}}, "score": {"tokens": {"path": score}}}}
     (folder / "plan.yaml").write_text(json.dumps(manifest))
     try:
-        said = machine.answer("plan", "plan.yaml", "--out", "plan", home=machine.home("shapes"), folder=folder)
+        said = machine.answer("plan", "plan.yaml", "--out", "plan", home=machine.home("plan"), folder=folder)
     except Failed:
         return None
-    return ((said.get("memory") or {}).get("gpu") or {}).get("bytes")
+    return said["total"]["device_peak_memory_bytes"]
 
 
 def training_floor(shape, batch, length, rate, copies):
