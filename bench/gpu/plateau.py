@@ -49,10 +49,11 @@ def plateau(machine, note):
     bad = [record for record in records if record["error"] is not None]
     if bad:
         raise Failed(f"{len(bad)} of {len(records)} cells failed: {bad[0]['error']}")
-    rates = [json.loads(line)["row"]["tokens_per_second"] for path in run.rglob("training*.jsonl") for line in path.read_text().splitlines()
-             if "tokens_per_second" in line]
-    note.add(f"seed {seed}: {len(records)} records in {run.name}/, which `quench merge` takes; "
-             f"{sorted(rates)[len(rates) // 2]:.0f} tokens/s in the middle of the training's steps", records=len(records), seed=seed)
+    rates = sorted(json.loads(line)["row"]["tokens_per_second"] for path in run.rglob("*.jsonl") for line in path.read_text().splitlines()
+                   if "tokens_per_second" in line)
+    note.add(f"seed {seed}: {len(records)} records in {run.name}/, which `quench merge` takes"
+             + (f"; {rates[len(rates) // 2]:.0f} tokens/s in the middle of the training's steps" if rates else ""),
+             records=len(records), seed=seed, tokens_per_second=rates[len(rates) // 2] if rates else None)
     for record in records:
         at = record["checkpoint"] or record["averaging"]
         if record["metric"] == "validation_loss" and record["quantizer"] is None:

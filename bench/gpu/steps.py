@@ -1,5 +1,5 @@
 """The steps in the order of what they are worth, each with what it takes on an H200 by estimate and the most that it may take."""
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Callable
 
 import plateau
@@ -32,7 +32,7 @@ def all_steps(small):
     trainings = [Step(f"training.{precision}", f"tokens a second of the 160M shape in {precision}, PyTorch with transformers beside it",
                       estimate, 90, speed.trainings(precision))
                  for precision, estimate in (("float32", 30), ("tf32", 15), ("bfloat16", 30))]
-    return [
+    steps = [
         Step("doctor", "the GPU, its driver, and what is missing", 5, 30, right.doctor),
         Step("ceiling", "products and copies that PyTorch reaches: what floors are made of", 12, 60, right.ceiling),
         Step("kernels", "kernels' bits beside those of their loops", 15, 90, right.kernels),
@@ -46,3 +46,4 @@ def all_steps(small):
         Step("families", "what five families are asked in host memory, on the GPU", 25, 90, right.families),
         Step("plateau", "one seed of bench/gpu/plateau.yaml: ten million parameters, decays at three budgets", 110, 400, plateau.plateau, 0.9),
     ]
+    return [replace(step, limit=900) for step in steps] if small else steps  # a processor with other work has no such limits

@@ -44,7 +44,7 @@ class GpuMeasure(unittest.TestCase):
         cls.environment = {**os.environ, "PATH": f"{cls.here / 'bin'}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1",
                            "QUENCH_KERNEL_TIMES_LIBRARY": compile_library("bench/gpu/kernel_times.c", cls.here / "kernel_times.so"),
                            "QUENCH_CUPTI": compile_library("tests/support/pretended_gpu/cupti.c", cls.here / "libcupti.so")}
-        for suite in ("contract_device_tests", "quantizers_kernels_tests"):  # as run_suite links them
+        for suite in ("contract_device_tests", "quantizers_kernels_tests", "models_rotary_test", "optimizers_muon_tests"):  # as run_suite links them
             mine = TREE / "tests" / f"{suite}.{os.getpid()}"
             os.link(BUILD / "tests" / suite, mine)
             os.replace(mine, TREE / "tests" / suite)
@@ -55,7 +55,7 @@ class GpuMeasure(unittest.TestCase):
         cls.keep.cleanup()
 
     def words(self, out, *words):
-        return [sys.executable, MEASURE, "--small", "--tree", TREE, "--out", out, *words]
+        return [sys.executable, MEASURE, "--small", "--tree", TREE, "--budget", "3000", "--out", out, *words]
 
     def measure(self, out, *words, code):
         done = subprocess.run(self.words(out, *words), capture_output=True, text=True, check=False, env=self.environment)
@@ -91,11 +91,12 @@ class GpuMeasure(unittest.TestCase):
                                   "training.tf32": "done" if has_tf32 else "refused", "profile.pass": "done", "profile.training": "done"}, said)
         self.assertIn("Pretended GPU", self.result(out, "doctor")["lines"][0])
         # What is equal here by construction must be found equal, with weights that were read from two trainings.
-        for precision in ("float32", "bfloat16"):
-            both = self.result(out, "bits")["result"][precision]
-            self.assertGreaterEqual(len(both["first"]), 7)
-            self.assertEqual(both["first"], both["second"])
-            self.assertEqual(len(set(both["weights"])), 1)
+        both = self.result(out, "bits")["result"]["float32"]
+        self.assertGreaterEqual(len(both["first"]), 7)
+        self.assertEqual(both["first"], both["second"])
+        self.assertEqual(len(set(both["weights"])), 1)
+        self.assertEqual({suite: found["verdict"] for suite, found in self.result(out, "kernels")["result"].items()},
+                         {"quantizers_kernels_tests": "passed", "models_rotary_test": "passed", "optimizers_muon_tests": "passed"})
         self.assertGreater(self.result(out, "training.float32")["result"]["ours"], 0)
         # Product 1000..3000 and 2000..5000, fill 6000..6500, copy 7000..9000, norm 9000..9250.
         times = self.result(out, "profile.pass")["result"]["times"]
@@ -131,15 +132,20 @@ class GpuMeasure(unittest.TestCase):
         self.assertTrue((out / "home.tar.gz").exists())
         self.measure(out, "--only", "plateau", code=0)
         self.measure(other, "--only", "plateau", "--seed", "21", "--work", str(out) + ".work", code=0)
-        quench = [BUILD / "bin/quench"]
-        merged = subprocess.run([*quench, "merge", out / "plateau", other / "plateau", "--into", self.here / "both"], capture_output=True, text=True,
-                                check=False, env=self.environment)
+        quench, runs = [BUILD / "bin/quench"], []
+        for folder in (out, other):  # as they come home
+            (folder / "at home").mkdir()
+            subprocess.run(["tar", "-xzf", folder / "home.tar.gz", "-C", folder / "at home"], check=True)
+            runs.append(folder / "at home/home/plateau")
+        merged = subprocess.run([*quench, "merge", *runs, "--into", self.here / "both"], capture_output=True, text=True, check=False,
+                                env=self.environment)
         self.assertEqual(merged.returncode, 0, merged.stderr)
         done = subprocess.run([*quench, "results", self.here / "both", "--json"], capture_output=True, check=True, env=self.environment)
         records = json.loads(done.stdout)["data"]["records"]
-        counts = [sum(record["seed"] == seed for record in records) for seed in (20, 21)]
-        self.assertEqual(counts[0], counts[1])
-        self.assertGreaterEqual(counts[0], 50)  # six checkpoints, four averages; float, and two quantizers with two bits each
+        # Ten sets of weights, six checkpoints and four averages: float and rounded in four ways, with what follows from each two of them.
+        self.assertEqual([sum(record["job"] == job for record in records) for job in (0, 1)], [10 * (1 + 4 * 2)] * 2)
+        floats = [{record["value"] for record in records if record["job"] == job and record["quantizer"] is None} for job in (0, 1)]
+        self.assertEqual(floats[0] & floats[1], set())  # another seed, other weights
 
     def test_what_does_not_fit_into_the_budget_is_not_begun(self):
         out = self.here / "short"
