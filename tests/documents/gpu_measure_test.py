@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """bench/gpu/measure on a GPU that is none: it ends, each step leaves its result at once, and what ends a step takes nothing from the others.
 
-usage: gpu_measure_test.py SOURCE BUILD
+usage: gpu_measure_test.py SOURCE BUILD [TEST]...
 """
 import json
 import os
@@ -161,4 +161,4 @@ class GpuMeasure(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
