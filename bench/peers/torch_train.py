@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A plain PyTorch training loop at the shapes of bench/train/train_steps: tokens a second.
 
-  torch_train.py [quickstart | pythia-160m] [STEPS] [THREADS] [float32 | bfloat16] [cpu | cuda]
+  torch_train.py [quickstart | pythia-160m] [STEPS] [THREADS] [float32 | tf32 | bfloat16] [cpu | cuda]
 
 The model is transformers' GPTNeoXForCausalLM with scaled-dot-product attention; the loop is forward, cross entropy,
 backward, clip_grad_norm_, and fused AdamW.
@@ -19,7 +19,11 @@ def main():
     name = sys.argv[1] if len(sys.argv) > 1 else "quickstart"
     steps = int(sys.argv[2]) if len(sys.argv) > 2 else 30
     torch.set_num_threads(int(sys.argv[3]) if len(sys.argv) > 3 else 2)
-    bfloat16 = len(sys.argv) > 4 and sys.argv[4] == "bfloat16"
+    precision = sys.argv[4] if len(sys.argv) > 4 else "float32"
+    if precision not in ("float32", "tf32", "bfloat16"):
+        sys.exit(f"torch_train.py: precision {precision}: wanted float32, tf32 or bfloat16")
+    bfloat16 = precision == "bfloat16"
+    torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     device = torch.device(sys.argv[5] if len(sys.argv) > 5 else "cpu")
     done = torch.cuda.synchronize if device.type == "cuda" else lambda: None
     layers, width, heads, vocabulary, batch, length = SHAPES[name]

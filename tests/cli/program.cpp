@@ -40,8 +40,9 @@ void need_plugin(const std::string& kind_and_id) {
 }
 
 Workplace::Workplace(Page page) : page_(page) {
-  const Ended made = run_shell(std::string("perl ") + QUENCH_TINY_CHECKPOINT + " '" +
-                               (folder_ / "tiny").string() + "' template_model");
+  const std::string script = (source_dir() / "tests/sdk/tiny_checkpoint.pl").string();
+  const Ended made =
+      run_shell("perl '" + script + "' '" + (folder_ / "tiny").string() + "' template_model");
   if (made.code != 0) {
     throw std::runtime_error("no checkpoint: " + made.out);
   }

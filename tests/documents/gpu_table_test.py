@@ -29,7 +29,7 @@ class GpuTable(unittest.TestCase):
             # 2 blocks: 128 ids through 65,536 weights and attention, Gram matrices of 64, 64, 64 and 256 columns
             weights, grams = 4 * 64 * 64 + 3 * 256 * 64, 3 * 64 ** 2 + 256 ** 2
             factors, loops = 3 * 64 ** 3 + 256 ** 3, (4 * 64 + 2 * 256) * 64 ** 2 + 64 * 256 ** 2
-            floor = 2 * ((128 * (2 * weights + 2 * 32 * 64) + 128 * grams) / 600e12 + 4 / 3 * factors / 25e12 + loops / 40e12)
+            floor = 2 * ((128 * (2 * weights + 2 * 32 * 64) + 128 * grams) / 780e12 + 4 / 3 * factors / 25e12 + loops / 40e12)
             self.assertAlmostEqual(float(row.group(2)), floor, delta=0.01 * floor)
             self.assertRegex(done.stdout, r"columns [\d.]+, .*factor [\d.]+, .*forward [\d.]+")
             self.assertRegex(done.stdout, r"(?m)^training: \d+ tokens/s$")

@@ -17,8 +17,8 @@ def torch_version(source):
     return re.search(r"^torch==(\S+)", pinned, re.MULTILINE)[1]
 
 
-def make(source, prefix, version, out):
-    """Takes from `prefix` what a bundle does not have, and packs it."""
+def lighten(source, prefix):
+    """Takes from an installation what a bundle does not have, and adds find-libtorch."""
     for name in LEFT_OUT:
         path = prefix / name
         if not path.exists():
@@ -28,10 +28,18 @@ def make(source, prefix, version, out):
     script = (source / "tools/package/find-libtorch").read_text().replace("@TORCH@", torch_version(source))
     (prefix / "find-libtorch").write_text(script)
     (prefix / "find-libtorch").chmod(0o755)
-    name = f"quench-{version}-linux-{os.uname().machine}-bundle"
+
+
+def pack(prefix, name, out):
+    """The folder as one file; one that is too large is refused."""
     path = out / f"{name}.tar.xz"
     with tarfile.open(path, "w:xz", format=tarfile.GNU_FORMAT, preset=6) as whole:  # entries in the order of names
         whole.add(prefix, name, filter=installation.plain_entry)
     if path.stat().st_size > MOST:
         raise Failure(f"{path.name}: {path.stat().st_size / 1e6:.1f} MB, wanted at most {MOST / 1e6:.0f}")
     return path
+
+
+def make(source, prefix, version, out):
+    lighten(source, prefix)
+    return pack(prefix, f"quench-{version}-linux-{os.uname().machine}-bundle", out)

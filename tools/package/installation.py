@@ -23,10 +23,15 @@ def version_of(build):
     return re.search(r"^CMAKE_PROJECT_VERSION:STATIC=(.*)$", (build / "CMakeCache.txt").read_text(), re.MULTILINE)[1]
 
 
-def make(source, build, prefix):
+def make(source, build, prefix, programs=()):
+    """`programs`: of the build, by their paths in it, that no installation has; with them go the libraries that they need."""
     environment = os.environ | {"QUENCH_INSTALL_DEPS": "none"}
     subprocess.run(["cmake", "--install", build, "--prefix", prefix, "--strip"], check=True, env=environment,
                    stdout=subprocess.DEVNULL)
+    for name in programs:
+        (prefix / name).parent.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["strip", "-o", prefix / name, build / name], check=True)
+        elf.set_run_path(prefix / name, ["$ORIGIN/" + os.path.relpath("lib/quench/deps/torch/lib", Path(name).parent)])
     _bundle(build, prefix)
     _add_licenses(source, prefix)
     for archive in _archives(build):

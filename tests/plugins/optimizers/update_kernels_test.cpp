@@ -12,6 +12,7 @@
 #include "shared/cuda/device_memory.hpp"
 #include "shared/cuda/entries.h"
 #include "tests/support/differences.hpp"
+#include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 
 namespace quench::test {
@@ -242,7 +243,7 @@ TEST_CASE("update kernels: rounded groups have the bits of the processor's loop"
 
 TEST_CASE("update kernels: without a GPU each says so, and there is no memory of one",
           "[optimizers][cuda]") {
-  const std::filesystem::path kernels = QUENCH_KERNELS_LIBRARY;
+  const std::filesystem::path kernels = binary_dir() / "lib/quench/cuda/kernels.so";
   skip_unless(std::filesystem::exists(kernels), "this build has no kernels for GPUs: no nvcc");
   char why[256] = {};
   auto* count = reinterpret_cast<decltype(quench_cuda_devices)*>(

@@ -18,6 +18,7 @@
 #include "shared/cuda/run_kernel.hpp"
 #include "tests/plugins/quantizers/matrix.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/torch_gpu.hpp"
 
@@ -195,7 +196,7 @@ std::vector<at::Tensor> add_noise(at::Device device, at::ScalarType type, const 
 }  // namespace
 
 TEST_CASE("kernels: the library has each function that a plugin asks for", "[quantizers][cuda]") {
-  const std::filesystem::path kernels = QUENCH_KERNELS_LIBRARY;
+  const std::filesystem::path kernels = binary_dir() / "lib/quench/cuda/kernels.so";
   skip_unless(std::filesystem::exists(kernels), "this build has no kernels for GPUs: no nvcc");
   for (const char* name :
        {quantizers::kRoundScaledFloat, quantizers::kRoundScaledDouble,

@@ -16,6 +16,7 @@
 #include "shared/cuda/library.hpp"
 #include "tests/plugins/quantizers/solved_layer.hpp"
 #include "tests/support/differences.hpp"
+#include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/torch_gpu.hpp"
@@ -24,7 +25,7 @@ namespace quench::test {
 
 namespace {
 
-const std::filesystem::path kKernels = QUENCH_KERNELS_LIBRARY;
+const std::filesystem::path kKernels = binary_dir() / "lib/quench/cuda/kernels.so";
 
 // Skips the calling test where the build has no kernels.
 template <typename Function>

@@ -10,13 +10,14 @@
 #include "quench/kit/error.hpp"
 #include "shared/cuda/device_memory.hpp"
 #include "shared/cuda/entries.h"
+#include "tests/support/fixtures.hpp"
 #include "tests/support/skip.hpp"
 
 namespace quench::test {
 
 namespace {
 
-const std::filesystem::path kKernels = QUENCH_KERNELS_LIBRARY;
+const std::filesystem::path kKernels = binary_dir() / "lib/quench/cuda/kernels.so";
 constexpr size_t kBytes = size_t{8} << 20;
 constexpr size_t kPinned = size_t{4} << 20;
 

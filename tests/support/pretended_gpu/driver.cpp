@@ -1,10 +1,24 @@
 // libcuda.so.1 of a GPU that is none: what the program asks a driver before any work.
+#include <dlfcn.h>
+
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 
 #define QUENCH_EXPORT extern "C" __attribute__((visibility("default")))
 
+// As NVIDIA's driver does for its profilers: once, the library that a variable names.
 QUENCH_EXPORT int cuInit(unsigned) {
+  static bool is_first = true;
+  const char* path = std::getenv("CUDA_INJECTION64_PATH");
+  if (is_first && path != nullptr) {
+    is_first = false;
+    void* library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    void* begin = library != nullptr ? dlsym(library, "InitializeInjection") : nullptr;
+    if (begin != nullptr) {
+      reinterpret_cast<int (*)()>(begin)();
+    }
+  }
   return 0;
 }
 QUENCH_EXPORT int cuDriverGetVersion(int* cuda) {
