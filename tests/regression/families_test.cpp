@@ -112,16 +112,15 @@ TEST_CASE("families: rotated inputs and heads leave what a model of each compute
   model.write();
   for (const auto& [dtype, bound] :
        std::map<std::string, double>{{"float64", 1e-12}, {"float32", 1e-5}}) {
-    const auto records =
-        records_of(quench_json({"eval", model.path("model"), "--metric", model.loss_metric(),
-                                "--dtype", dtype, "--quantizer",
-                                "activations:activations=float,rotate=all", "--quantizer",
-                                "activations:activations=float,rotate=inner"}),
-                   "validation_loss");
+    const auto records = records_of(
+        quench_json({"eval", model.path("model"), "--metric", model.loss_metric(), "--dtype", dtype,
+                     "--quantizer", "activations:activations=float,rotate=all", "--quantizer",
+                     "activations:activations=float,rotate=inner"}),
+        "validation_loss");
     REQUIRE(records.size() == 3);
     for (const size_t i : {1, 2}) {
-      CHECK(std::fabs(records[i].at("value").get<double>() -
-                      records[0].at("value").get<double>()) < bound);
+      CHECK(std::fabs(records[i].at("value").get<double>() - records[0].at("value").get<double>()) <
+            bound);
       CHECK(records[i].at("value") != records[0].at("value"));
     }
   }

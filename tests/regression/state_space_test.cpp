@@ -119,8 +119,8 @@ TEST_CASE("state space: rotated inputs leave the loss", "[regression][rotations]
   for (const auto& [dtype, bound] :
        std::map<std::string, double>{{"float64", 1e-12}, {"float32", 1e-5}}) {
     CAPTURE(dtype);
-    const auto records =
-        records_of(model.eval("activations:activations=float,rotate=all", dtype), "validation_loss");
+    const auto records = records_of(model.eval("activations:activations=float,rotate=all", dtype),
+                                    "validation_loss");
     const double float_loss = records.at(0).at("value");
     const double loss = records.at(1).at("value");
     CHECK(std::fabs(loss - float_loss) < bound);

@@ -121,8 +121,7 @@ void quantize_rotated(Instance& own, State& state, const quench_quantize_args& a
   const c10::InferenceMode inference;
   const quench_linear_info& linear = state.info.linears[args.linear];
   const at::Tensor there = kit::borrow(*args.dequantized);
-  const at::Tensor weight =
-      rotated(*state.rotation, *args.weight, linear.name).to(there.device());
+  const at::Tensor weight = rotated(*state.rotation, *args.weight, linear.name).to(there.device());
   const at::Tensor made = at::empty_like(weight);
   const quench_tensor weight_view = kit::view_of(weight);
   const quench_tensor made_view = kit::view_of(made);
@@ -231,8 +230,8 @@ quench_status gram_get(quench_quantizer* quantizer, quench_quantizer_state* stat
     const c10::InferenceMode inference;
     quench_tensor view{};
     call(own.functions->gram_get, own.inner, group.inner, &view, rows);
-    group.gram = rotated_gram(*group.rotation, view, Direction::kUndo)
-                     .to(kit::torch_device(view.device));
+    group.gram =
+        rotated_gram(*group.rotation, view, Direction::kUndo).to(kit::torch_device(view.device));
     *gram = kit::view_of(group.gram);
   });
 }

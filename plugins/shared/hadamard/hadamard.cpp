@@ -41,7 +41,8 @@ Entries first_construction(int64_t size) {
   return out;
 }
 
-// II: H = S x [1 1; 1 -1] + I x [1 -1; -1 -1], where S S' = q I and S' = S has zeros on its diagonal.
+// II: H = S x [1 1; 1 -1] + I x [1 -1; -1 -1], where S S' = q I and S' = S has zeros on its
+// diagonal.
 Entries second_construction(int64_t size) {
   const int64_t half = size / 2;
   const Entries s = bordered(FiniteField(half - 1));
@@ -118,8 +119,9 @@ std::string Hadamard::text() const {
 int Hadamard::entry(int64_t row, int64_t column) const {
   const auto both = static_cast<uint64_t>((row % run_) & (column % run_));
   const int walsh = std::popcount(both) % 2 == 0 ? 1 : -1;
-  return core_ == 1 ? walsh
-                    : walsh * core_entries_[static_cast<size_t>(row / run_ * core_ + column / run_)];
+  return core_ == 1
+             ? walsh
+             : walsh * core_entries_[static_cast<size_t>(row / run_ * core_ + column / run_)];
 }
 
 void Hadamard::multiply(double* values, double* scratch, bool transposed) const {

@@ -81,8 +81,9 @@ void rotate_rows(kit::ModelEditor& model, const RandomHadamard& rotation,
   model.set(parameter, value);
 }
 
-// What writes the heads. Where the family names what absorbs a scale of o's input, that is it; where
-// heads of queries share those of keys, none can absorb one, but all absorb the same rotation.
+// What writes the heads. Where the family names what absorbs a scale of o's input, that is it;
+// where heads of queries share those of keys, none can absorb one, but all absorb the same
+// rotation.
 void rotate_writer(kit::ModelEditor& model, const RandomHadamard& rotation, const Attention& of) {
   if (of.group->site_count > 0) {
     for (uint32_t s = 0; s < of.group->site_count; ++s) {

@@ -1,5 +1,5 @@
-// Quantizers that rotate the inputs of linears, against the same ones without it on rows and weights
-// that were rotated before. Linked with rtn, gptq, awq and activations.
+// Quantizers that rotate the inputs of linears, against the same ones without it on rows and
+// weights that were rotated before. Linked with rtn, gptq, awq and activations.
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -99,7 +99,8 @@ TEST_CASE("rotated inputs: an op rounds what is rotated", "[quantizers][rotated]
   CHECK(got.numbers.at("both_errors") == wanted.numbers.at("both_errors"));
 }
 
-// One channel of the inputs is a hundred times the others: alone it takes the whole range of 4 bits.
+// One channel of the inputs is a hundred times the others: alone it takes the whole range of 4
+// bits.
 TEST_CASE("rotated inputs: an outlying channel costs 4 bits far less", "[quantizers][rotated]") {
   const Matrix weight = random_matrix(24, kColumns, 1);
   Matrix x = random_matrix(300, kColumns, 2);
@@ -158,7 +159,8 @@ TEST_CASE("rotated inputs: draws differ, and share no group", "[quantizers][rota
   QuantizerBench none(parameters(""), kColumns);
   CHECK_FALSE(own.accepts_groups_of(other));
   CHECK_FALSE(own.accepts_groups_of(none));
-  CHECK(own.accepts_groups_of(same) == QuantizerBench(parameters(""), kColumns).accepts_groups_of(none));
+  CHECK(own.accepts_groups_of(same) ==
+        QuantizerBench(parameters(""), kColumns).accepts_groups_of(none));
 }
 
 TEST_CASE("rotated inputs: Gram matrix and errors are of the inputs as they were",
@@ -186,8 +188,8 @@ TEST_CASE("rotated inputs: Gram matrix and errors are of the inputs as they were
   const int64_t shape[2] = {24, kColumns};
   const int64_t strides[2] = {kColumns, 1};
   const auto view = [&](std::vector<double>& values) {
-    return quench_tensor{values.data(), {QUENCH_DEVICE_CPU, 0}, 2, kit::kFloat64, shape, strides,
-                         0};
+    return quench_tensor{
+        values.data(), {QUENCH_DEVICE_CPU, 0}, 2, kit::kFloat64, shape, strides, 0};
   };
   const quench_tensor a = view(first);
   const quench_tensor b = view(second);
@@ -211,8 +213,8 @@ TEST_CASE("rotated inputs: Gram matrix and errors are of the inputs as they were
 TEST_CASE("rotated inputs: a linear that is kept in float keeps its weight",
           "[quantizers][rotated]") {
   const Matrix weight = random_matrix(24, kColumns, 1);
-  const Quantized got = quantized(R"(,"rotate":"all","modules":["* skip"])", weight,
-                                  random_matrix(300, kColumns, 2));
+  const Quantized got =
+      quantized(R"(,"rotate":"all","modules":["* skip"])", weight, random_matrix(300, kColumns, 2));
   CHECK(distance(got.dequantized, weight) == 0);
   CHECK(got.op == nullptr);
   CHECK(!got.texts.contains("rotation"));

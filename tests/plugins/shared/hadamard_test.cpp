@@ -96,9 +96,10 @@ TEST_CASE("a finite field has the squares that it must have", "[shared][hadamard
 
 TEST_CASE("a Hadamard matrix has rows of ones and minus ones that are orthogonal",
           "[shared][hadamard]") {
-  for (const int64_t size : {1,  2,  4,   8,   12,  16,  20,  24,  28,  32,  36,  40,  44,  48, 52,
-                             56, 60, 64,  68,  72,  76,  80,  84,  88,  96,  100, 104, 108, 112,
-                             120, 124, 128, 132, 140, 144, 148, 152, 160, 176, 344, 368, 384}) {
+  for (const int64_t size :
+       {1,   2,   4,   8,   12,  16,  20,  24,  28,  32,  36,  40,  44,  48,
+        52,  56,  60,  64,  68,  72,  76,  80,  84,  88,  96,  100, 104, 108,
+        112, 120, 124, 128, 132, 140, 144, 148, 152, 160, 176, 344, 368, 384}) {
     CAPTURE(size);
     CHECK(defect(Hadamard(size)) == 0);
   }
@@ -107,8 +108,9 @@ TEST_CASE("a Hadamard matrix has rows of ones and minus ones that are orthogonal
 // Of models whose widths are not powers of two: 7B and 13B of Llama, Llama 3, Qwen 2.5, Gemma,
 // OLMo 2, Pythia. The core alone decides whether rows are orthogonal.
 TEST_CASE("a Hadamard matrix is there for the widths of published models", "[shared][hadamard]") {
-  for (const int64_t size : {11008, 13824, 14336, 28672, 8960, 18944, 27648, 29568, 5632, 6912, 2304,
-                             9216, 1152, 4864, 896, 3584, 2560, 10240, 5120, 21504, 17920, 9728}) {
+  for (const int64_t size :
+       {11008, 13824, 14336, 28672, 8960, 18944, 27648, 29568, 5632,  6912,  2304,
+        9216,  1152,  4864,  896,   3584, 2560,  10240, 5120,  21504, 17920, 9728}) {
     CAPTURE(size);
     const Hadamard h(size);
     CHECK(h.size() == size);

@@ -31,11 +31,10 @@ class TinyAttention {
     add("v.weight", {rows, kWidth});
     add("v.bias", {rows});
     add("o.weight", {kWidth, kHeads * kHead});
-    linears_ = {
-        quench_linear_info{sizeof(quench_linear_info), QUENCH_LINEAR_HAS_BIAS, "v",
-                           fused ? "qkv" : "v", "v.weight", "v.bias", rows, kWidth},
-        quench_linear_info{sizeof(quench_linear_info), 0, "o", "o", "o.weight", nullptr, kWidth,
-                           kHeads * kHead}};
+    linears_ = {quench_linear_info{sizeof(quench_linear_info), QUENCH_LINEAR_HAS_BIAS, "v",
+                                   fused ? "qkv" : "v", "v.weight", "v.bias", rows, kWidth},
+                quench_linear_info{sizeof(quench_linear_info), 0, "o", "o", "o.weight", nullptr,
+                                   kWidth, kHeads * kHead}};
     sites_ = {quench_scale_site{sizeof(quench_scale_site), "v.weight", rows_.data()},
               quench_scale_site{sizeof(quench_scale_site), "v.bias", rows_.data()}};
     for (size_t g = 0; g < 2; ++g) {
@@ -212,8 +211,7 @@ TEST_CASE("rotated heads are refused where there are none, in one line each",
   CHECK(TinyAttention(2, false).rotate(12) == "v: head_size = 12 does not divide its 8 rows");
   CHECK(attention.rotate(6).find("head_size: no Hadamard matrix of size 6; wanted ") == 0);
   attention.lose_sites();
-  CHECK(attention.rotate(kHead) ==
-        "o: more than a sum lies between it and what makes its heads");
+  CHECK(attention.rotate(kHead) == "o: more than a sum lies between it and what makes its heads");
   attention.lose_heads();
   CHECK(attention.rotate(kHead) == "head_size: block 0 has no heads: none of its linears is o");
 }
