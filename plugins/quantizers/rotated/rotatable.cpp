@@ -140,8 +140,13 @@ void quantize_rotated(Instance& own, State& state, const quench_quantize_args& a
   kit::QuantizeSink sink(args.sink);
   sink.text("rotation", "Hadamard " + state.rotation->matrix().text());
   if (kept.has_op()) {
-    quench_linear_op op = rotated_op(kept.take_op(), state.rotation, linear.name);
-    sink.linear_op(op);
+    const quench_linear_op op = rotated_op(kept.take_op(), state.rotation, linear.name);
+    try {
+      sink.linear_op(op);  // the host owns it afterwards
+    } catch (...) {
+      op.release(op.context);
+      throw;
+    }
   }
 }
 
