@@ -13,7 +13,7 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost kHost;
+const InstalledHost kInstalledHost;
 
 constexpr int64_t kHead = 4;
 constexpr int64_t kHeads = 6;  // of queries
