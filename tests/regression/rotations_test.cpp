@@ -10,7 +10,7 @@
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 
-namespace quench::test {
+namespace quench::test::rotations {
 
 namespace {
 
@@ -226,4 +226,4 @@ TEST_CASE("rotations: frontier_tiny is planned without a problem", "[regression]
   CHECK(plan.dump().find("frontier_tiny") != std::string::npos);
 }
 
-}  // namespace quench::test
+}  // namespace quench::test::rotations

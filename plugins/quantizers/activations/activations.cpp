@@ -56,7 +56,7 @@ void Activations::quantize(kit::QuantizerGroup& group, const kit::LinearToQuanti
   if (activations_.rounds()) {
     round_inputs(activations_, linear, own, weight, sink);
   } else if (rotation_.rotates(linear.info)) {
-    give_op(std::make_unique<RoundedLinear>(weight), sink);
+    give_op(std::make_unique<RoundedLinear>(weight.clone()), sink);
   }
 }
 

@@ -8,7 +8,7 @@
 #include "tests/support/differences.hpp"
 #include "tests/support/test_host.hpp"
 
-namespace quench::test {
+namespace quench::test::rotated_inputs {
 
 namespace {
 
@@ -271,4 +271,4 @@ TEST_CASE("rotated inputs: settings without effect and values that are not finit
   CHECK(bench.error() == "x: row 3, column 5 is nan");
 }
 
-}  // namespace quench::test
+}  // namespace quench::test::rotated_inputs
