@@ -1,5 +1,5 @@
-// planted_outliers: makes one input channel of every group a hundred times larger and its weights a
-// hundred times smaller, wherever preceding weights absorb that. The model computes the same; its
+// planted_outliers: makes one input channel of every group 16 times larger and its weights 16 times
+// smaller, wherever preceding weights absorb that. The model computes the same; its
 // inputs have the outlying channels of larger models.
 #include "quench/kit/transform.hpp"
 
@@ -7,7 +7,7 @@ namespace kit = quench::kit;
 
 namespace {
 
-constexpr double kFactor = 100;
+constexpr double kFactor = 16;
 
 class PlantedOutliers final : public kit::Transform {
  public:
@@ -38,5 +38,4 @@ class PlantedOutliers final : public kit::Transform {
 QUENCH_MODULE("quench.test.planted_outliers", "0.1.0",
               kit::transform<PlantedOutliers>({.id = "planted_outliers",
                                                .version = "0.1.0",
-                                               .summary = "Makes some channels a hundred times "
-                                                          "larger."}))
+                                               .summary = "Makes some channels 16 times larger."}))
