@@ -121,7 +121,9 @@ TEST_CASE("families: rotated inputs and heads leave what a model of each compute
     for (const size_t i : {1, 2}) {
       CHECK(std::fabs(records[i].at("value").get<double>() - records[0].at("value").get<double>()) <
             bound);
-      CHECK(records[i].at("value") != records[0].at("value"));
+      if (dtype == "float32") {  // float64's rounding may vanish in the mean over tokens
+        CHECK(records[i].at("value") != records[0].at("value"));
+      }
     }
   }
 }

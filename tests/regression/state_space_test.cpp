@@ -124,7 +124,9 @@ TEST_CASE("state space: rotated inputs leave the loss", "[regression][rotations]
     const double float_loss = records.at(0).at("value");
     const double loss = records.at(1).at("value");
     CHECK(std::fabs(loss - float_loss) < bound);
-    CHECK(loss != float_loss);
+    if (dtype == "float32") {  // float64's rounding may vanish in the mean over tokens
+      CHECK(loss != float_loss);
+    }
     CHECK(records.at(1).at("details").at("layers").at(2).at("rotation") == "Hadamard 2");  // dt
   }
 }
