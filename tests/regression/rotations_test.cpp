@@ -199,8 +199,9 @@ TEST_CASE("rotations: gptq errs less than rounding after them, and awq no more",
           "[regression][rotations]") {
   const RotationText text;
   const std::string after = "    calibration: text\n    transform: {rotation: {head_size: 16}}\n";
-  const auto records = text.run(
-      "llama", "  - rtn: {bits: 3, group_size: 32, rotate: inner}\n    label: rtn\n" + after +
+  const auto records =
+      text.run({"llama"},
+               "  - rtn: {bits: 3, group_size: 32, rotate: inner}\n    label: rtn\n" + after +
                    "  - gptq: {bits: 3, group_size: 32, rotate: inner}\n    label: gptq\n" + after +
                    "  - awq: {bits: 3, group_size: 32, rotate: inner}\n    label: awq\n" + after);
   CHECK(loss_of(records.at("llama/gptq")) < loss_of(records.at("llama/rtn")));
