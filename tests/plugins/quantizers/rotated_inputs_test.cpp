@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "shared/hadamard/random_hadamard.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/test_host.hpp"
@@ -207,6 +208,22 @@ TEST_CASE("rotated inputs: Gram matrix and errors are of the inputs as they were
   REQUIRE(unreached.gram().gram_get(unreached.quantizer(), unreached.state(), &again, &rows,
                                     &failure) == QUENCH_OK);
   CHECK(error({kColumns, kColumns, kit::to_doubles(again, "gram")}, wanted) < 1e-12);
+}
+
+TEST_CASE("rotated inputs: results without codes, as of a device, are turned back, too",
+          "[quantizers][rotated][on_device]") {
+  const Matrix weight = random_matrix(24, kColumns, 1);
+  const Matrix x = random_matrix(300, kColumns, 2, true);
+  const matrix::LibtorchAlone as_on_a_gpu;
+  QuantizerBench bench(parameters(R"(,"rotate":"all")"), kColumns);
+  REQUIRE(bench.observe(x) == QUENCH_OK);
+  const Quantized without = bench.quantize_without_codes(weight);
+  REQUIRE(without.error == "");
+  const Quantized with_codes = bench.quantize(weight);
+  REQUIRE(with_codes.error == "");
+  // gptq's column loop with codes is another one here.
+  CHECK(error(without.dequantized, with_codes.dequantized) <= (id() == "gptq" ? 1e-2 : 0));
+  CHECK(error(without.dequantized, weight) < 0.1);
 }
 
 TEST_CASE("rotated inputs: a linear that is kept in float keeps its weight",
