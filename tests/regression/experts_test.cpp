@@ -103,6 +103,19 @@ const nlohmann::json& layers_of(const nlohmann::json& document) {
 
 }  // namespace
 
+TEST_CASE("experts: rotated inputs leave the loss, in every expert", "[regression][rotations]") {
+  const ExpertModel model;
+  const auto records =
+      records_of(model.eval("all", "activations:activations=float,rotate=all"), "validation_loss");
+  const double float_loss = records.at(0).at("value");
+  const double loss = records.at(1).at("value");
+  CHECK(std::fabs(loss - float_loss) < 1e-5);
+  CHECK(loss != float_loss);
+  for (const nlohmann::json& layer : records.at(1).at("details").at("layers")) {
+    CHECK(layer.at("rotation").get<std::string>().starts_with("Hadamard "));
+  }
+}
+
 TEST_CASE("experts: each group is shown the rows routed to its expert, once", "[regression]") {
   const ExpertModel model;
   const nlohmann::json document = model.eval("all", "counting");

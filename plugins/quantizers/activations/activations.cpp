@@ -1,11 +1,13 @@
 // activations: W16A8 and the like. Each linear becomes an op that rounds its input and multiplies
 // it by the float weight, so that what rounding of inputs costs is measured apart from that of
-// weights. `rtn`, `gptq` and `awq` have the same parameters for both together.
+// weights. `rtn`, `gptq` and `awq` have the same parameters for both together. With `rotate` and
+// `activations: float` the op rounds nothing: a control, whose loss is the float model's.
 #include "quantizers/activations/activations.hpp"
 
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/inputs/rounded_linear.hpp"
+#include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -13,21 +15,23 @@ namespace quench::quantizers {
 
 void Activations::Params::describe(kit::Fields<Params>& fields) {
   add_activations(fields);
+  add_rotation(fields);
   kit::add_modules(fields);
 }
 
 Activations::Activations(const Params& params)
-    : rules_(params.modules), activations_(activation_settings(params)) {
+    : rules_(params.modules), activations_(activation_settings(params)), rotation_(params) {
   check_activations("activations", activations_, params);
-  kit::expects(activations_.rounds(),
-               "activations: activations = float rounds nothing; wanted a format");
+  kit::expects(activations_.rounds() || rotation_.rotates(),
+               "activations: activations = float rounds nothing; wanted a format, or rotate");
   for (const std::string& rule : params.modules) {
     kit::expects(rule.ends_with(" skip"), "modules: activations only allows \"PATTERN skip\"");
   }
 }
 
 uint32_t Activations::needs() const {
-  return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS | activations_.needs();
+  return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS | activations_.needs() |
+         (rotation_.rotates() ? QUENCH_MAKES_LINEAR_OP : 0u);
 }
 
 std::unique_ptr<kit::QuantizerGroup> Activations::begin(const quench_group_args& group) {
@@ -49,7 +53,11 @@ void Activations::quantize(kit::QuantizerGroup& group, const kit::LinearToQuanti
   kit::borrow(linear.dequantized).copy_(weight);
   sink.number("bits", 16);
   sink.number("bits_per_weight", 16);
-  round_inputs(activations_, linear, own, weight, sink);
+  if (activations_.rounds()) {
+    round_inputs(activations_, linear, own, weight, sink);
+  } else if (rotation_.rotates(linear.info)) {
+    give_op(std::make_unique<RoundedLinear>(weight.clone()), sink);
+  }
 }
 
 kit::GroupMemory Activations::memory(const kit::GroupShapes& shapes) const {
@@ -66,7 +74,7 @@ void Activations::add_functions(quench_quantizer_table& table) {
 }  // namespace quench::quantizers
 
 QUENCH_MODULE("quench.activations", "0.1.0",
-              quench::kit::quantizer<quench::quantizers::Activations>(
+              quench::quantizers::rotatable<quench::quantizers::Activations>(
                   {.id = "activations",
                    .version = "0.1.0",
                    .summary = "Rounds the inputs of linears and leaves their weights in float.",

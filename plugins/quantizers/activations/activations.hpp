@@ -1,4 +1,5 @@
-// Rounds the inputs of linears alone; their weights stay in float.
+// Rounds the inputs of linears alone, or rotates them and rounds nothing; their weights stay in
+// float.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +9,14 @@
 
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
+#include "quantizers/rotated/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 
 namespace quench::quantizers {
 
 class Activations final : public kit::Quantizer {
  public:
-  struct Params : ActivationDetails {
+  struct Params : ActivationDetails, RotationParameters {
     std::string activations = "int8";
     std::vector<std::string> modules;
     static void describe(kit::Fields<Params>& fields);
@@ -32,6 +34,7 @@ class Activations final : public kit::Quantizer {
  private:
   ModuleRules rules_;
   ActivationSettings activations_;
+  RotationParameters rotation_;
 };
 
 }  // namespace quench::quantizers

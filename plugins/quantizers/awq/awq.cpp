@@ -25,6 +25,7 @@
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/inputs/rounded_linear.hpp"
+#include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
@@ -153,6 +154,7 @@ void Awq::Params::describe(kit::Fields<Params>& fields) {
              "groups not to scale, by the name of a linear: \"*.q_proj\"");
   kit::add_modules(fields);
   add_activations(fields);
+  add_rotation(fields);
 }
 
 Awq::Awq(const Params& params)
@@ -405,7 +407,7 @@ void Awq::add_functions(quench_quantizer_table& table) {
 }  // namespace quench::quantizers
 
 QUENCH_MODULE("quench.awq", "0.1.0",
-              quench::kit::quantizer<quench::quantizers::Awq>(
+              quench::quantizers::rotatable<quench::quantizers::Awq>(
                   {.id = "awq",
                    .version = "0.1.0",
                    .summary = "Scales up important input channels before rounding, by the "

@@ -14,6 +14,7 @@
 #include "quantizers/awq/replay.hpp"
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
+#include "quantizers/rotated/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "quench/kit/transform.hpp"
 
@@ -21,7 +22,7 @@ namespace quench::quantizers {
 
 class Awq final : public kit::Quantizer {
  public:
-  struct Params : ActivationParameters {
+  struct Params : ActivationParameters, RotationParameters {
     std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;

@@ -20,6 +20,7 @@
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
+#include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -237,6 +238,7 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
              "also quantize the output head, with its own inputs, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding to nearest");
   add_activations(fields);
+  add_rotation(fields);
 }
 
 Gptq::Gptq(const Params& params)
@@ -337,7 +339,7 @@ void Gptq::add_functions(quench_quantizer_table& table) {
 }  // namespace quench::quantizers
 
 QUENCH_MODULE("quench.gptq", "0.2.0",
-              quench::kit::quantizer<quench::quantizers::Gptq>(
+              quench::quantizers::rotatable<quench::quantizers::Gptq>(
                   {.id = "gptq",
                    .version = "0.2.0",
                    .summary = "Rounds column by column and spreads each rounding error over the "

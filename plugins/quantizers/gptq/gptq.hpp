@@ -9,6 +9,7 @@
 
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
+#include "quantizers/rotated/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "shared/number_formats/number_format.hpp"
 
@@ -16,7 +17,7 @@ namespace quench::quantizers {
 
 class Gptq final : public kit::Quantizer {
  public:
-  struct Params : ActivationParameters {
+  struct Params : ActivationParameters, RotationParameters {
     std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;

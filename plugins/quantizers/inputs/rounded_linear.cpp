@@ -71,7 +71,9 @@ void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
   if (scale_.defined()) {
     divide(rows, scale_);
   }
-  rounding_.round(rows);
+  if (rounding_) {
+    rounding_->round(rows);
+  }
   rows = rows.to(weight_.device());
   const at::Tensor weight = weight_.scalar_type() == type ? weight_ : weight_.to(type);
   if (y.scalar_type() == type) {
@@ -82,6 +84,11 @@ void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
   kit::for_row_blocks(y, [&](int64_t first, int64_t count) {
     y.narrow(0, first, count).copy_(out.narrow(0, first, count));
   });
+}
+
+void give_op(std::unique_ptr<RoundedLinear> op, kit::QuantizeSink& sink) {
+  sink.linear_op({sizeof(quench_linear_op), op.get(), apply_op, release_op});
+  static_cast<void>(op.release());  // the host owns it now
 }
 
 void observe_inputs(GramGroup& group, int64_t columns, const ActivationSettings& settings) {
@@ -134,8 +141,7 @@ void round_inputs(const ActivationSettings& settings, const kit::LinearToQuantiz
   if (!op->rounding().fallback().empty()) {
     sink.text("activation_fallback", op->rounding().fallback());
   }
-  sink.linear_op({sizeof(quench_linear_op), op.get(), apply_op, release_op});
-  static_cast<void>(op.release());  // the host owns it now
+  give_op(std::move(op), sink);
 }
 
 void round_inputs(const ActivationSettings& settings, const kit::LinearToQuantize& linear,

@@ -4,8 +4,10 @@
 #include <ATen/core/Tensor.h>
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/inputs/rounding.hpp"
@@ -14,22 +16,26 @@
 namespace quench::quantizers {
 
 // y = round(x / scale) · weightᵀ. Rows are rounded in float32, or in float64 if x is, and so are
-// products and sums.
+// products and sums. Without a rounding x · weightᵀ, in the same way.
 class RoundedLinear {
  public:
   // `weight` [out, in], which says where products are computed. `scale` [in] divides the inputs
   // before they are rounded; empty: none does.
   RoundedLinear(at::Tensor weight, std::span<const double> scale, InputRounding rounding);
+  explicit RoundedLinear(at::Tensor weight) : weight_(std::move(weight)) {}
 
   // y [N, out] of x [N, in], both where the weight is, float64, float32 or 16 bits.
   void apply(const at::Tensor& x, const at::Tensor& y) const;
-  const InputRounding& rounding() const { return rounding_; }
+  const InputRounding& rounding() const { return *rounding_; }  // only of one that rounds
 
  private:
   at::Tensor weight_;
   at::Tensor scale_;  // float64 [in] in host memory, or undefined
-  InputRounding rounding_;
+  std::optional<InputRounding> rounding_;
 };
+
+// Hands it to the sink, which then owns it.
+void give_op(std::unique_ptr<RoundedLinear> op, kit::QuantizeSink& sink);
 
 // Has `group` look at the rows that settings need. For `begin`.
 void observe_inputs(GramGroup& group, int64_t columns, const ActivationSettings& settings);

@@ -10,6 +10,7 @@
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
+#include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/grid/grid.hpp"
@@ -26,6 +27,7 @@ void Rtn::Params::describe(kit::Fields<Params>& fields) {
   fields.add("lm_head", &Params::lm_head, "also round the output head, unless it is tied");
   fields.add("embedding", &Params::embedding, "also round the token embedding");
   add_activations(fields);
+  add_rotation(fields);
 }
 
 Rtn::Rtn(const Params& params)
@@ -108,7 +110,7 @@ void Rtn::add_functions(quench_quantizer_table& table) {
 }  // namespace quench::quantizers
 
 QUENCH_MODULE("quench.rtn", "0.2.0",
-              quench::kit::quantizer<quench::quantizers::Rtn>(
+              quench::quantizers::rotatable<quench::quantizers::Rtn>(
                   {.id = "rtn",
                    .version = "0.2.0",
                    .summary = "Rounds every weight to the nearest value of its group's grid.",

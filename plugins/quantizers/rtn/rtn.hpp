@@ -11,6 +11,7 @@
 
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
+#include "quantizers/rotated/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "shared/number_formats/number_format.hpp"
 
@@ -18,7 +19,7 @@ namespace quench::quantizers {
 
 class Rtn final : public kit::Quantizer {
  public:
-  struct Params : ActivationParameters {
+  struct Params : ActivationParameters, RotationParameters {
     int64_t bits = 4;
     int64_t group_size = 128;
     bool sym = true;

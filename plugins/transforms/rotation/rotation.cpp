@@ -1,17 +1,21 @@
-// rotation: multiplies the residual stream by a random orthogonal matrix that mixes all channels,
-// so that no channel stands out (QuaRot's offline part). Weights that write the stream write it
-// rotated, and weights that read it rotate it back:
+// rotation: QuaRot's offline part. Multiplies the residual stream by a random orthogonal matrix
+// that mixes all channels, so that no channel stands out, and with `head_size` the values of each
+// head by a randomized Hadamard matrix (heads.hpp). What QuaRot does online is the parameter
+// `rotate` of quantizers. Weights that write the stream write it rotated, and weights that read it
+// rotate it back:
 //
 //   W_reader <- W diag(w) R,   W_writer <- R' W,   norm weights w <- 1,   norm shift b <- (b / w) R
 //
 // A norm that subtracts the mean (LayerNorm) commutes with R only if R maps (1,...,1) to itself, so
 // R is drawn that way. The transform refuses models that leave no place for R: a norm between a
 // branch and the stream (OLMo 2), or an output head tied to the embedding behind a norm with
-// weights.
+// weights. For those `rotate: all` rotates the inputs of linears instead.
 //
 // | parameter | type | default | range | meaning                                       |
 // |-----------|------|---------|-------|-----------------------------------------------|
 // | draw      | int  | 0       | >= 0  | index of the random draw under the run's seed |
+// | stream    | bool | not set |       | whether the stream is rotated; true           |
+// | head_size | int  | not set | >= 1  | size of heads whose values are rotated        |
 //
 //   quantizers:
 //     - gptq: {bits: 3}
@@ -19,10 +23,12 @@
 //       transform: rotation
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "quench/kit/transform.hpp"
+#include "transforms/rotation/heads.hpp"
 #include "transforms/rotation/orthogonal.hpp"
 
 namespace quench::transforms {
@@ -30,6 +36,7 @@ namespace quench::transforms {
 namespace {
 
 constexpr uint64_t kRowGrain = 16;
+constexpr const char* kInstead = "; a quantizer's rotate = all rotates its inputs instead";
 constexpr double kLeastNormWeight = 1e-6;  // relative to the largest, when a shift is divided by it
 
 // Multiplies every row of values [rows, size] by R.
@@ -64,16 +71,30 @@ class Rotation final : public kit::Transform {
  public:
   struct Params {
     int64_t draw = 0;
+    std::optional<bool> stream;
+    std::optional<int64_t> head_size;
     static void describe(kit::Fields<Params>& fields) {
       fields.add("draw", &Params::draw, "index of the random draw under the run's seed")
           .at_least(0);
+      fields.add("stream", &Params::stream,
+                 "whether the residual stream is rotated; true if not set");
+      fields
+          .add("head_size", &Params::head_size,
+               "elements of a head, or a divisor of them: the values of each are rotated between v "
+               "and o; not set: none is")
+          .at_least(1);
     }
   };
 
-  explicit Rotation(const Params& params) : params_(params) {}
+  explicit Rotation(const Params& params) : params_(params) {
+    kit::expects(params.stream.value_or(true) || params.head_size,
+                 "rotation: stream = false rotates nothing; wanted head_size beside it");
+  }
   void apply(kit::ModelEditor& model) override;
 
  private:
+  void rotate_stream(kit::ModelEditor& model) const;
+
   Params params_;
 };
 
@@ -165,16 +186,25 @@ void refuse_tied(kit::ModelEditor& model, const quench_residual_info& residual) 
       if (written.count(norm.readers[r]) != 0 && !ones) {
         kit::fail(QUENCH_UNSUPPORTED,
                   "the output head is tied to %s and reads the output of a norm with weights, "
-                  "which cannot be folded into it",
-                  norm.readers[r]);
+                  "which cannot be folded into it%s",
+                  norm.readers[r], kInstead);
       }
     }
   }
 }
 
 void Rotation::apply(kit::ModelEditor& model) {
+  if (params_.stream.value_or(true)) {
+    rotate_stream(model);
+  }
+  if (params_.head_size) {
+    rotate_heads(model, *params_.head_size, "rotation/" + std::to_string(params_.draw) + "/heads");
+  }
+}
+
+void Rotation::rotate_stream(kit::ModelEditor& model) const {
   if (model.residual() == nullptr) {
-    throw kit::Error(QUENCH_UNSUPPORTED, model.no_residual());
+    throw kit::Error(QUENCH_UNSUPPORTED, std::string(model.no_residual()) + kInstead);
   }
   const quench_residual_info& residual = *model.residual();
   refuse_tied(model, residual);
@@ -204,6 +234,6 @@ QUENCH_MODULE(
         {.id = "rotation",
          .version = "0.1.0",
          .summary = "Rotates the residual stream by a random Hadamard-like matrix, so that "
-                    "no channel stands out.",
+                    "no channel stands out, and values within heads.",
          .reference = "Ashkboos et al. 2024, QuaRot, arXiv 2404.00456, section 4",
          .example = "{draw: 0}"}))

@@ -305,7 +305,8 @@ TEST_CASE("activations refuses settings that contradict each other", "[quantizer
     CAPTURE(parameters);
     CHECK(create_error(parameters) == "activations: " + why);
   };
-  refused(R"({"activations":"float"})", "activations = float rounds nothing; wanted a format");
+  refused(R"({"activations":"float"})",
+          "activations = float rounds nothing; wanted a format, or rotate");
   refused(R"({"activations":"float","activation_keep":2})",
           "activation_* has no effect without activations; wanted a format");
   refused(R"({"activations":"int8","activation_group_size":32})",
