@@ -17,6 +17,7 @@ constexpr int64_t kDepth = 256;
 constexpr int64_t kTasks = 16;             // tasks wanted per product, so that threads end together
 constexpr int64_t kFewProducts = 1 << 22;  // a product with no more multiplications is one task
 constexpr int64_t kTaskPanels = 4;         // panels of b per task, at least, so copying a pays
+constexpr int64_t kTaskColumns = 64;       // columns, likewise, where each k of a is another line
 constexpr int64_t kPackedBytes = 3 << 20;  // bytes of b that are copied at a time
 constexpr int64_t kPackedDepth = 4 * kDepth;
 
@@ -88,8 +89,7 @@ Operand<From> moved(const Operand<From>& from, int64_t row, int64_t k) {
 
 // A task's rows of a, for one run of the depth. Rows are read in place if they have type T, their
 // tile is full, and few columns use them or they read well in place; otherwise they are packed.
-// Rows whose values for one k are contiguous lie on another line for each k: a second panel pays a
-// copy.
+// Where the values of one k are contiguous, each k lies on another line: few columns pay a copy.
 template <typename T, typename From>
 class Rows {
  public:
@@ -166,7 +166,8 @@ template <typename T, typename To, typename From>
 void run_task(const Step<T, To, From>& step, const Range& range) {
   const Shape& shape = step.shape;
   const int64_t longest = std::min(kDepth, step.depth);
-  const int64_t pays = step.a.k_stride == 1 ? kTaskPanels : 1;  // panels beyond which a copy pays
+  // Panels beyond which a copy pays.
+  const int64_t pays = step.a.k_stride == 1 ? kTaskPanels : kTaskColumns / shape.columns;
   const bool copies =
       !std::is_same_v<T, From> || (range.panels > pays && !reads_well_in_place<T>(step.a));
   const int64_t own = step.packed == nullptr ? shape.columns * longest : 0;
