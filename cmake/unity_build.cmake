@@ -55,6 +55,8 @@ set(compiled_alone
     tests/core/plugin/wire/fake_plugin.cpp
     tests/core/plugin/wire/tables_test.cpp
     tests/faults/whole_run_test.cpp
+    tests/plugins/models/decoder/head_products_test.cpp
+    tests/plugins/models/decoder/recorded_operations_test.cpp
     tests/plugins/corpora/jsonl_test.cpp
     tests/plugins/corpora/tokens_test.cpp
     tests/plugins/metrics/tasks/expression_test.cpp

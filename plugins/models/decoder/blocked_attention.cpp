@@ -10,6 +10,7 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <cmath>
 #include <vector>
 
 #include "models/decoder/activation_kernels.hpp"
@@ -60,14 +61,13 @@ T* sums_of(const at::Tensor& sums, int64_t row, int64_t head, int64_t query) {
          ((row * sums.size(1) + head) * sums.size(2) + query) * sums.size(3);
 }
 
-// Scores of a block of queries against the first `seen` keys.
+// Scores of a block of queries against the keys that they see.
 template <typename T>
-void score(const Queries& queries, Rows<const T> q, Rows<const T> k, int64_t count, int64_t seen,
-           double cap, Rows<T> scores) {
-  multiply<T>(rows(q), rows(k), {count, seen, queries.width}, scores, queries.scale, false);
-  for (int64_t i = 0; cap > 0.0 && i < count; ++i) {
+void score(const CausalBlock& block, Rows<const T> q, Rows<const T> k, double cap, Rows<T> scores) {
+  block.scores<T>(q, k, scores, 1.0 / std::sqrt(static_cast<double>(block.width)), false);
+  for (int64_t i = 0; cap > 0.0 && i < block.count; ++i) {
     T* own = scores.from(i).data;
-    kernel::soft_cap(static_cast<size_t>(seen), static_cast<T>(cap), own, own);
+    kernel::soft_cap(static_cast<size_t>(block.first + i + 1), static_cast<T>(cap), own, own);
   }
 }
 
@@ -94,7 +94,8 @@ at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
     const auto values = head_of<T>(of.v, row, head / share);
     queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
       const Rows<T> p = {memory.as<T>(), seen};
-      score<T>(queries, head_of<T>(of.q, row, head).from(first), keys, count, seen, of.cap, p);
+      const CausalBlock block = {first, count, queries.width};
+      score<T>(block, head_of<T>(of.q, row, head).from(first), keys, of.cap, p);
       for (int64_t i = 0; i < count; ++i) {
         T* own = p.from(i).data;
         const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
@@ -108,8 +109,7 @@ at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
           kept[1] = inverse;
         }
       }
-      multiply<T>(rows<T>(p), columns(values), {count, queries.width, seen},
-                  result_of<T>(y, row, head).from(first), 1, false);
+      block.weigh<T>(p, values, result_of<T>(y, row, head).from(first), 1, false);
     });
   });
   return y;
@@ -130,9 +130,9 @@ variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Te
     const auto own = head_of<T>(of.q, row, head).from(first);
     const auto back = head_of<T>(dy, row, head).from(first);
     const auto keys = head_of<T>(of.k, row, head / share);
-    score<T>(queries, own, keys, count, seen, of.cap, p);
-    multiply<T>(rows(back), rows(head_of<T>(of.v, row, head / share)), {count, seen, queries.width},
-                e, 1, false);
+    const CausalBlock block = {first, count, queries.width};
+    score<T>(block, own, keys, of.cap, p);
+    block.scores<T>(back, head_of<T>(of.v, row, head / share), e, 1, false);
     std::vector<T> bends;  // of a row's scores
     for (int64_t i = 0; i < count; ++i) {
       T* likely = p.from(i).data;
@@ -151,13 +151,9 @@ variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Te
       }
       std::fill(error + before, error + seen, T{0});
     }
-    const matrix::Sizes backwards = {seen, queries.width, count};
-    multiply<T>(rows<T>(e), columns(keys), {count, queries.width, seen},
-                result_of<T>(made[0], row, head).from(first), queries.scale, false);
-    multiply<T>(columns<T>(e), columns(own), backwards, result_of<T>(made[1], row, head / share),
-                queries.scale, true);
-    multiply<T>(columns<T>(p), columns(back), backwards, result_of<T>(made[2], row, head / share),
-                1, true);
+    block.weigh<T>(e, keys, result_of<T>(made[0], row, head).from(first), queries.scale, false);
+    block.add_backwards<T>(e, own, result_of<T>(made[1], row, head / share), queries.scale);
+    block.add_backwards<T>(p, back, result_of<T>(made[2], row, head / share), 1);
   };
   queries.each_head(key_heads, [&](int64_t row, int64_t key_head) {
     const int64_t block = std::min(kQueries, queries.length) * queries.length;

@@ -13,6 +13,8 @@ at::Tensor in_type(const at::Tensor& x, at::ScalarType type);
 void copy_rows(const at::Tensor& from, const at::Tensor& to);
 // `to` = a + b. `to` may be a or b.
 void add_rows(const at::Tensor& a, const at::Tensor& b, const at::Tensor& to);
+// A new tensor a + b; differentiable inside an AutogradScope.
+at::Tensor sum_of(const at::Tensor& a, const at::Tensor& b);
 // A new tensor a * b.
 at::Tensor multiply_rows(const at::Tensor& a, const at::Tensor& b);
 

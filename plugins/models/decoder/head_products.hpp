@@ -11,6 +11,7 @@
 
 #include "quench/kit/host.hpp"
 #include "shared/matrix/kernel.hpp"
+#include "shared/matrix/tile.hpp"
 
 namespace quench::decoder {
 
@@ -38,12 +39,13 @@ matrix::Operand<T> columns(Rows<const T> x) {
 // to [m, n] (+)= factor * a [m, k] b [k, n]; a is indexed by (i, k), b by (j, k).
 template <typename T>
 void multiply(matrix::Operand<T> a, matrix::Operand<T> b, matrix::Sizes sizes, Rows<T> to,
-              double factor, bool add) {
+              double factor, bool add, matrix::Triangle triangle = matrix::Triangle::kBoth) {
   matrix::Result<T, T> result;
   result.to = to.data;
   result.stride = to.stride;
   result.factor = factor;
   result.add = add;
+  result.triangle = triangle;
   matrix::multiply<T, T>(a, b, sizes, result);
 }
 
@@ -56,6 +58,62 @@ template <typename T>
 Rows<T> result_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(2), x.stride(1)};
 }
+
+// A block of `count` queries from query `first` on, of which query i sees the first `first` + i + 1
+// keys, and the products of its matrices [count, seen]. Above their diagonal these are 0, or nobody
+// reads them, so products leave most of that out. As they leave out zeros alone, an element has the
+// bits of the whole product.
+struct CausalBlock {
+  int64_t first;
+  int64_t count;
+  int64_t width;  // D
+
+  int64_t seen() const { return first + count; }
+
+  // to [count, seen] (+)= factor * a [count, D] b [seen, D]ᵀ. Elements above the diagonal may stay
+  // as they are.
+  template <typename T>
+  void scores(Rows<const T> a, Rows<const T> b, Rows<T> to, double factor, bool add) const {
+    if (first > 0) {
+      multiply<T>(rows(a), rows(b), {count, first, width}, to, factor, add);
+    }
+    multiply<T>(rows(a), rows(b.from(first)), {count, count, width}, {to.data + first, to.stride},
+                factor, add, matrix::Triangle::kLower);
+  }
+
+  // to [count, D] (+)= factor * p [count, seen] b [seen, D]
+  template <typename T>
+  void weigh(Rows<T> p, Rows<const T> b, Rows<T> to, double factor, bool add) const {
+    each_strip([&](int64_t i, int64_t size) {
+      multiply<T>(rows<T>(p.from(i)), columns(b), {size, width, first + i + size}, to.from(i),
+                  factor, add);
+    });
+  }
+
+  // to [seen, D] += factor * pᵀ [seen, count] b [count, D]
+  template <typename T>
+  void add_backwards(Rows<T> p, Rows<const T> b, Rows<T> to, double factor) const {
+    if (first > 0) {
+      multiply<T>(columns<T>(p), columns(b), {first, width, count}, to, factor, true);
+    }
+    each_strip([&](int64_t i, int64_t size) {  // keys, which the queries before them do not see
+      const Rows<T> part = {p.from(i).data + first + i, p.stride};
+      multiply<T>(columns<T>(part), columns(b.from(i)), {size, width, count - i},
+                  to.from(first + i), factor, true);
+    });
+  }
+
+ private:
+  // Calls body(i, size) for the parts of [0, count).
+  template <typename Body>
+  void each_strip(Body&& body) const {
+    const int64_t rows = matrix::tile_rows(matrix::isa());
+    const int64_t strip = std::max<int64_t>(1, 28 / rows) * rows;  // whole tiles
+    for (int64_t i = 0; i < count; i += strip) {
+      body(i, std::min(strip, count - i));
+    }
+  }
+};
 
 // Queries [B,T,H,D] and the keys they see: all earlier tokens and themselves, or only those where
 // `mask` (boolean [B,1,T,T], contiguous; may be undefined) is true.

@@ -174,22 +174,80 @@ at::Tensor turned(const at::Tensor& x, const Angles& angles, bool back) {
   return y;
 }
 
+void keep(AutogradContext* context, const Angles& angles, bool back) {
+  context->saved_data["cos"] = angles.cos;
+  context->saved_data["sin"] = angles.sin;
+  context->saved_data["back"] = back;
+}
+Angles kept_angles(AutogradContext* context) {
+  return {context->saved_data["cos"].toTensor(), context->saved_data["sin"].toTensor()};
+}
+
 // A rotation. Its backward rotates in the opposite direction.
 struct Rotation : torch::autograd::Function<Rotation> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x, const Angles& angles,
                             bool back) {
-    context->saved_data["cos"] = angles.cos;
-    context->saved_data["sin"] = angles.sin;
-    context->saved_data["back"] = back;
+    keep(context, angles, back);
     return turned(x, angles, back);
   }
   static variable_list backward(AutogradContext* context, variable_list gradients) {
-    const Angles angles = {context->saved_data["cos"].toTensor(),
-                           context->saved_data["sin"].toTensor()};
     const bool back = context->saved_data["back"].toBool();
-    return {Rotation::apply(gradients[0], angles, !back), {}, {}};
+    return {Rotation::apply(gradients[0], kept_angles(context), !back), {}, {}};
   }
 };
+
+// Takes fused heads apart and rotates queries and keys. Each of the two functions is the other's
+// backward, so that derivatives go to their places in one pass on all of the host's threads;
+// libtorch would join them on one.
+struct TakenApart : torch::autograd::Function<TakenApart> {
+  static variable_list forward(AutogradContext* context, const at::Tensor& fused,
+                               const Angles& angles, bool back);
+  static variable_list backward(AutogradContext* context, variable_list gradients);
+};
+struct Joined : torch::autograd::Function<Joined> {
+  static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
+                            const at::Tensor& v, const Angles& angles, bool back);
+  static variable_list backward(AutogradContext* context, variable_list gradients);
+};
+
+variable_list TakenApart::forward(AutogradContext* context, const at::Tensor& fused,
+                                  const Angles& angles, bool back) {
+  keep(context, angles, back);
+  const int64_t head = fused.size(3) / 3;
+  return {turned(fused.narrow(3, 0, head), angles, back),
+          turned(fused.narrow(3, head, head), angles, back),
+          fused.narrow(3, 2 * head, head).detach()};
+}
+variable_list TakenApart::backward(AutogradContext* context, variable_list gradients) {
+  const bool back = context->saved_data["back"].toBool();
+  return {
+      Joined::apply(gradients[0], gradients[1], gradients[2], kept_angles(context), !back), {}, {}};
+}
+
+at::Tensor Joined::forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
+                           const at::Tensor& v, const Angles& angles, bool back) {
+  keep(context, angles, back);
+  const int64_t head = q.size(3);
+  at::Tensor fused = at::empty({q.size(0), q.size(1), q.size(2), 3 * head}, q.options());
+  const auto put = [&](int64_t place, const at::Tensor& x, const Angles& by) {
+    turn_into(x.stride(3) == 1 ? x : x.contiguous(), by, back, fused.narrow(3, place * head, head));
+  };
+  put(0, q, angles);
+  put(1, k, angles);
+  put(2, v, {angles.cos.narrow(3, 0, 0), angles.sin.narrow(3, 0, 0)});
+  return fused;
+}
+variable_list Joined::backward(AutogradContext* context, variable_list gradients) {
+  const bool back = context->saved_data["back"].toBool();
+  variable_list made = TakenApart::apply(gradients[0], kept_angles(context), !back);
+  made.resize(5);
+  return made;
+}
+
+bool trains() {
+  return current_mode() == AutogradMode::kTraining ||
+         current_mode() == AutogradMode::kDoubleBackward;
+}
 
 }  // namespace
 
@@ -202,9 +260,7 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   if (current_mode() == AutogradMode::kTraining && by_kernel) {
     return Rotation::apply(x, angles, /*back=*/false);
   }
-  if ((current_mode() == AutogradMode::kTraining ||
-       current_mode() == AutogradMode::kDoubleBackward) &&
-      own) {
+  if (trains() && own) {
     return Rotation::apply(x, angles, /*back=*/false);
   }
   if (recording()) {
@@ -228,6 +284,15 @@ at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
   low.copy_(new_low);
   high.copy_(new_high);
   return x;
+}
+
+std::array<at::Tensor, 3> rotated_parts(const at::Tensor& fused, const Angles& angles) {
+  if (trains() && turns(fused, angles)) {
+    const variable_list made = TakenApart::apply(fused, angles, /*back=*/false);
+    return {made[0], made[1], made[2]};
+  }
+  const std::vector<at::Tensor> parts = fused.split(fused.size(3) / 3, 3);
+  return {rotate(parts[0], angles), rotate(parts[1], angles), parts[2]};
 }
 
 }  // namespace quench::decoder

@@ -3,6 +3,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -43,5 +44,9 @@ class Rotary {
 // Rotates the first 2*(dims/2) elements of each head of x [B,T,H,D]: in place, or into a new tensor
 // inside an AutogradScope. Returns the rotated tensor.
 at::Tensor rotate(const at::Tensor& x, const Angles& angles);
+
+// Queries, keys and values [B,T,H,D] of fused [B,T,H,3D], in which they lie in this order; queries
+// and keys rotated, in place outside of an AutogradScope.
+std::array<at::Tensor, 3> rotated_parts(const at::Tensor& fused, const Angles& angles);
 
 }  // namespace quench::decoder

@@ -92,7 +92,7 @@ void StageIo::put(size_t i, const at::Tensor& value) const {
 
 void StageIo::put_sum(size_t i, const at::Tensor& a, const at::Tensor& b) const {
   if (recording()) {
-    out_[i] = a.add(b);
+    out_[i] = sum_of(a, b);
   } else {
     add_rows(a, b, out_[i]);
   }

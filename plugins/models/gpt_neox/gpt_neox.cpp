@@ -84,11 +84,8 @@ class GptNeox final : public decoder::Decoder {
   at::Tensor attention(const at::Tensor& fused, const Batch& batch) {
     const int64_t head = config_.head_width();
     const at::Tensor heads = fused.view({batch.rows(), batch.length(), config_.heads, 3 * head});
-    const std::vector<at::Tensor> parts = heads.split(head, 3);
-    const decoder::Angles angles = rotary_.angles(batch);
-    const at::Tensor q = decoder::rotate(parts[0], angles);
-    const at::Tensor k = decoder::rotate(parts[1], angles);
-    return decoder::attend(q, k, parts[2], batch);
+    const auto [q, k, v] = decoder::rotated_parts(heads, rotary_.angles(batch));
+    return decoder::attend(q, k, v, batch);
   }
 
   void after_attention(const StageIo& io, uint32_t block) const {
@@ -112,7 +109,7 @@ class GptNeox final : public decoder::Decoder {
   void down(const StageIo& io, uint32_t block) const {
     at::Tensor mlp = linear(block, kDown)(io.in(1));
     if (config_.parallel && decoder::recording()) {
-      mlp = mlp.add(io.in(2));
+      mlp = decoder::sum_of(mlp, io.in(2));
     } else if (config_.parallel) {
       decoder::add_rows(mlp, io.in(2), mlp);
     }

@@ -17,6 +17,7 @@ constexpr int64_t kDepth = 256;
 constexpr int64_t kTasks = 16;             // tasks wanted per product, so that threads end together
 constexpr int64_t kFewProducts = 1 << 22;  // a product with no more multiplications is one task
 constexpr int64_t kTaskPanels = 4;         // panels of b per task, at least, so copying a pays
+constexpr int64_t kTaskColumns = 64;       // columns, likewise, where each k of a is another line
 constexpr int64_t kPackedBytes = 3 << 20;  // bytes of b that are copied at a time
 constexpr int64_t kPackedDepth = 4 * kDepth;
 
@@ -31,6 +32,8 @@ struct Shape {
   int64_t columns;
 
   int64_t task_rows() const { return kBlockRows / rows * rows; }
+  // For products of few tasks, so that threads end together.
+  int64_t half_task_rows() const { return kBlockRows / 2 / rows * rows; }
 };
 
 template <typename T>
@@ -86,6 +89,7 @@ Operand<From> moved(const Operand<From>& from, int64_t row, int64_t k) {
 
 // A task's rows of a, for one run of the depth. Rows are read in place if they have type T, their
 // tile is full, and few columns use them or they read well in place; otherwise they are packed.
+// Where the values of one k are contiguous, each k lies on another line: few columns pay a copy.
 template <typename T, typename From>
 class Rows {
  public:
@@ -162,8 +166,10 @@ template <typename T, typename To, typename From>
 void run_task(const Step<T, To, From>& step, const Range& range) {
   const Shape& shape = step.shape;
   const int64_t longest = std::min(kDepth, step.depth);
+  // Panels beyond which a copy pays.
+  const int64_t pays = step.a.k_stride == 1 ? kTaskPanels : kTaskColumns / shape.columns;
   const bool copies =
-      !std::is_same_v<T, From> || (range.panels > kTaskPanels && !reads_well_in_place<T>(step.a));
+      !std::is_same_v<T, From> || (range.panels > pays && !reads_well_in_place<T>(step.a));
   const int64_t own = step.packed == nullptr ? shape.columns * longest : 0;
   const Buffer memory((own + Rows<T, From>::size(shape, range.rows, longest)) *
                       static_cast<int64_t>(sizeof(T)));
@@ -213,9 +219,10 @@ void run_few_rows(const Step<T, To, From>& step) {
 
 template <typename T, typename To, typename From>
 void run_many_rows(const Step<T, To, From>& step) {
-  const int64_t tiles = parts_of(step.rows, step.shape.rows);
-  const int64_t rows =
-      std::min(step.shape.task_rows(), std::max<int64_t>(1, tiles / 2) * step.shape.rows);
+  const int64_t whole = step.shape.task_rows();
+  const int64_t across = parts_of(step.panels(), 2 * kTaskPanels);
+  const bool few = parts_of(step.rows, whole) * across < kTasks;
+  const int64_t rows = few ? step.shape.half_task_rows() : whole;
   const int64_t wanted = parts_of(step.panels(), parts_of(kTasks, parts_of(step.rows, rows)));
   run_tasks(step, rows,
             std::clamp(wanted, std::min(step.panels(), 2 * kTaskPanels), step.panels()));
@@ -252,7 +259,10 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
               const Result<T, To>& result) {
   const Shape shape = shape_of<T>(isa());
   const int64_t all = parts_of(sizes.columns, shape.columns) * shape.columns;
-  if (sizes.rows <= shape.task_rows()) {
+  // A deep and narrow product, such as a linear's derivative by its weight, has few panels: they
+  // are packed once, for tasks of some rows each.
+  const bool deep = sizes.depth > kPackedDepth && all <= kTasks * shape.columns;
+  if (sizes.rows <= (deep ? shape.half_task_rows() : shape.task_rows())) {
     return run_few_rows(Step<T, To, From>{shape, a, b, nullptr, 0, sizes.rows, 0, sizes.columns,
                                           sizes.depth, true, &result});
   }

@@ -3,6 +3,12 @@ namespace quench::matrix::QUENCH_ISA_NAMESPACE {
 
 inline constexpr int kTileRows = QUENCH_ISA_BYTES == 64 ? 14 : 6;
 
+// With AVX-512 a panel of b fills the first-level cache, so its lines come from the second one each
+// time: they are asked for eight values of k ahead. Narrower panels stay, and their loops have no
+// instruction to spare.
+inline constexpr bool kPrefetches = QUENCH_ISA_BYTES == 64;
+inline constexpr int64_t kAheadOfTile = 16;  // vectors
+
 // to[0..lanes) = (add ? to : bias or 0) + factor * sum
 template <typename T>
 QUENCH_INLINE void finish(const Tile<T, T>& tile, int64_t i, int64_t j,
@@ -28,6 +34,31 @@ QUENCH_INLINE void finish(const Tile<float, double>& tile, int64_t i, int64_t j,
     L::store(
         to, count,
         L::multiply_add(L::same(tile.factor), L::load(sums + half * L::kCount, L::kCount), before));
+  }
+}
+
+// The same for all sums of a tile that has every row and column. Without a count to check, the sums
+// go from the registers to their places.
+template <int kRows, typename T>
+QUENCH_INLINE void finish_full(const Tile<T, T>& tile,
+                               const typename Simd<T>::Vector (&sums)[kRows][2]) {
+  using L = Simd<T>;
+  const auto factor = L::same(static_cast<T>(tile.factor));
+  T* to = tile.to;
+  if (tile.add) {
+#pragma GCC unroll 14
+    for (int i = 0; i < kRows; ++i, to += tile.stride) {
+      L::store(to, L::multiply_add(factor, sums[i][0], L::load(to)));
+      L::store(to + L::kCount, L::multiply_add(factor, sums[i][1], L::load(to + L::kCount)));
+    }
+    return;
+  }
+  const auto left = tile.bias != nullptr ? L::load(tile.bias) : L::zero();
+  const auto right = tile.bias != nullptr ? L::load(tile.bias + L::kCount) : L::zero();
+#pragma GCC unroll 14
+  for (int i = 0; i < kRows; ++i, to += tile.stride) {
+    L::store(to, L::multiply_add(factor, sums[i][0], left));
+    L::store(to + L::kCount, L::multiply_add(factor, sums[i][1], right));
   }
 }
 
@@ -57,7 +88,12 @@ void run_rows(const T* __restrict a, int64_t stride, const T* __restrict b, int6
   for (int i = 0; i < kThirds; ++i) {
     third[i] = a + 3 * i * stride;
   }
+#pragma GCC unroll 2
   for (int64_t k = 0; k < depth; ++k, b += 2 * L::kCount) {
+    if constexpr (kPrefetches) {
+      __builtin_prefetch(b + kAheadOfTile * L::kCount);
+      __builtin_prefetch(b + (kAheadOfTile + 1) * L::kCount);
+    }
     const auto left = L::load(b);
     const auto right = L::load(b + L::kCount);
 #pragma GCC unroll 14
@@ -73,6 +109,11 @@ void run_rows(const T* __restrict a, int64_t stride, const T* __restrict b, int6
       }
     } else {
       a += stride;
+    }
+  }
+  if constexpr (sizeof(T) == sizeof(To)) {
+    if (tile.rows == kRows && tile.columns == 2 * L::kCount) {
+      return finish_full(tile, sums);
     }
   }
 #pragma GCC unroll 14

@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 #include "models/decoder/double_backward/operations.hpp"
@@ -41,6 +42,15 @@ at::Tensor zeros_like_heads(const Queries& queries, const at::Tensor& like) {
   return at::zeros({queries.batch, queries.length, queries.heads, queries.width}, like.options());
 }
 
+// Sets what lies above the diagonal in row i of a block's matrices to 0.
+template <typename T>
+void clear_above(const CausalBlock& block, int64_t i, std::initializer_list<Rows<T>> of) {
+  for (const Rows<T>& matrix : of) {
+    T* row = matrix.from(i).data;
+    std::fill(row + block.first + i + 1, row + block.seen(), T{0});
+  }
+}
+
 // Computes y. The softmax goes to `likely` [B,H,T,T]; above its diagonal blocks nothing is written.
 template <typename T>
 at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
@@ -52,8 +62,8 @@ at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor
     const auto values = head_of<T>(v, row, head);
     queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
       const Rows<T> p = square_of<T>(likely, row, head).from(first);
-      multiply<T>(rows(head_of<T>(q, row, head).from(first)), rows(keys),
-                  {count, seen, queries.width}, p, queries.scale, false);
+      const CausalBlock block = {first, count, queries.width};
+      block.scores<T>(head_of<T>(q, row, head).from(first), keys, p, queries.scale, false);
       for (int64_t i = 0; i < count; ++i) {
         T* own = p.from(i).data;
         const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
@@ -61,8 +71,7 @@ at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor
         kernel::scale(own, static_cast<T>(1.0 / sum), before);
         std::fill(own + before, own + seen, T{0});
       }
-      multiply<T>(rows<T>(p), columns(values), {count, queries.width, seen},
-                  result_of<T>(y, row, head).from(first), 1, false);
+      block.weigh<T>(p, values, result_of<T>(y, row, head).from(first), 1, false);
     });
   });
   return y;
@@ -84,18 +93,17 @@ variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::T
       const Rows<T> e = square_of<T>(centred, row, head).from(first);
       const auto own = head_of<T>(q, row, head).from(first);
       const auto back = head_of<T>(dy, row, head).from(first);
-      multiply<T>(rows(back), rows(head_of<T>(v, row, head)), {count, seen, queries.width}, e, 1,
-                  false);
+      const CausalBlock block = {first, count, queries.width};
+      block.scores<T>(back, head_of<T>(v, row, head), e, 1, false);
       for (int64_t i = 0; i < count; ++i) {
         kernel::center(p.from(i).data, e.from(i).data, bent.from(i).data,
-                       static_cast<size_t>(seen));
+                       static_cast<size_t>(first + i + 1));
+        clear_above<T>(block, i, {e, bent});
       }
-      multiply<T>(rows<T>(bent), columns(head_of<T>(k, row, head)), {count, queries.width, seen},
-                  result_of<T>(made[0], row, head).from(first), queries.scale, false);
-      multiply<T>(columns<T>(bent), columns(own), {seen, queries.width, count},
-                  result_of<T>(made[1], row, head), queries.scale, true);
-      multiply<T>(columns<T>(p), columns(back), {seen, queries.width, count},
-                  result_of<T>(made[2], row, head), 1, true);
+      block.weigh<T>(bent, head_of<T>(k, row, head), result_of<T>(made[0], row, head).from(first),
+                     queries.scale, false);
+      block.add_backwards<T>(bent, own, result_of<T>(made[1], row, head), queries.scale);
+      block.add_backwards<T>(p, back, result_of<T>(made[2], row, head), 1);
     });
   });
   return made;
@@ -127,26 +135,22 @@ variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement
       const Rows<T> bent = {memory.as<T>() + 2 * kQueries * seen, seen};
       const Rows<T> p = square_of<T>(likely, row, head).from(first);
       const Rows<T> e = square_of<T>(centred, row, head).from(first);
-      const matrix::Sizes scores = {count, seen, queries.width};
-      const matrix::Sizes forwards = {count, queries.width, seen};
-      const matrix::Sizes backwards = {seen, queries.width, count};
-      multiply<T>(rows(of(by.q).from(first)), rows(of(at.k)), scores, s, queries.scale, false);
-      multiply<T>(rows(of(at.q).from(first)), rows(of(by.k)), scores, s, queries.scale, true);
-      multiply<T>(rows(of(dy).from(first)), rows(of(by.v)), scores, x, 1, false);
+      const CausalBlock block = {first, count, queries.width};
+      block.scores<T>(of(by.q).from(first), of(at.k), s, queries.scale, false);
+      block.scores<T>(of(at.q).from(first), of(by.k), s, queries.scale, true);
+      block.scores<T>(of(dy).from(first), of(by.v), x, 1, false);
       for (int64_t i = 0; i < count; ++i) {
         kernel::move(p.from(i).data, e.from(i).data, s.from(i).data, x.from(i).data,
-                     bent.from(i).data, static_cast<size_t>(seen));
+                     bent.from(i).data, static_cast<size_t>(first + i + 1));
+        clear_above<T>(block, i, {s, x, bent});
       }
-      multiply<T>(rows<T>(s), columns(of(at.v)), forwards, to(0).from(first), 1, false);
-      multiply<T>(rows<T>(p), columns(of(by.v)), forwards, to(0).from(first), 1, true);
-      multiply<T>(rows<T>(x), columns(of(at.k)), forwards, to(1).from(first), queries.scale, false);
-      multiply<T>(rows<T>(bent), columns(of(by.k)), forwards, to(1).from(first), queries.scale,
-                  true);
-      multiply<T>(columns<T>(x), columns(of(at.q).from(first)), backwards, to(2), queries.scale,
-                  true);
-      multiply<T>(columns<T>(bent), columns(of(by.q).from(first)), backwards, to(2), queries.scale,
-                  true);
-      multiply<T>(columns<T>(s), columns(of(dy).from(first)), backwards, to(3), 1, true);
+      block.weigh<T>(s, of(at.v), to(0).from(first), 1, false);
+      block.weigh<T>(p, of(by.v), to(0).from(first), 1, true);
+      block.weigh<T>(x, of(at.k), to(1).from(first), queries.scale, false);
+      block.weigh<T>(bent, of(by.k), to(1).from(first), queries.scale, true);
+      block.add_backwards<T>(x, of(at.q).from(first), to(2), queries.scale);
+      block.add_backwards<T>(bent, of(by.q).from(first), to(2), queries.scale);
+      block.add_backwards<T>(s, of(dy).from(first), to(3), 1);
     });
   });
   return made;
