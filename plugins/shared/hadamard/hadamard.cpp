@@ -73,8 +73,9 @@ std::optional<Entries> paley(int64_t size) {
   return std::nullopt;
 }
 
-// Multiplies a row vector [size], a power of two, by Sylvester's matrix of that size.
-void multiply_run(double* values, int64_t size) {
+}  // namespace
+
+void multiply_sylvester(double* values, int64_t size) {
   for (int64_t half = 1; half < size; half *= 2) {
     for (int64_t begin = 0; begin < size; begin += 2 * half) {
       for (int64_t i = begin; i < begin + half; ++i) {
@@ -86,8 +87,6 @@ void multiply_run(double* values, int64_t size) {
     }
   }
 }
-
-}  // namespace
 
 Hadamard::Hadamard(int64_t size) {
   int64_t odd = size > 0 ? size : 1;
@@ -126,7 +125,7 @@ int Hadamard::entry(int64_t row, int64_t column) const {
 
 void Hadamard::multiply(double* values, double* scratch, bool transposed) const {
   for (int64_t i = 0; i < core_; ++i) {
-    multiply_run(values + i * run_, run_);
+    multiply_sylvester(values + i * run_, run_);
   }
   const double* made = values;
   if (core_ > 1) {

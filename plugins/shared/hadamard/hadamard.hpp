@@ -13,6 +13,9 @@
 
 namespace quench::hadamard {
 
+// Multiplies the row vector values [size], a power of two, by Sylvester's matrix of that size.
+void multiply_sylvester(double* values, int64_t size);
+
 class Hadamard {
  public:
   // Throws UNSUPPORTED if none is known here.

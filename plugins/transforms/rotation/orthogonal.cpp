@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "quench/kit/host.hpp"
+#include "shared/hadamard/hadamard.hpp"
 
 namespace quench::transforms {
 
@@ -107,17 +108,7 @@ Orthogonal::Orthogonal(int64_t size, bool keeps_mean, const std::string& stream)
 // Applies the Hadamard matrix to each run, divided by the root of its size: its own inverse.
 void Orthogonal::hadamard(double* values) const {
   for (int64_t first = 0; first < size_; first += run_) {
-    double* run = values + first;
-    for (int64_t half = 1; half < run_; half *= 2) {
-      for (int64_t begin = 0; begin < run_; begin += 2 * half) {
-        for (int64_t i = begin; i < begin + half; ++i) {
-          const double a = run[i];
-          const double b = run[i + half];
-          run[i] = a + b;
-          run[i + half] = a - b;
-        }
-      }
-    }
+    hadamard::multiply_sylvester(values + first, run_);
   }
   const double root = std::sqrt(static_cast<double>(run_));
   for (int64_t i = 0; i < size_; ++i) {
