@@ -79,6 +79,11 @@ inline bool composing() {
   return current_mode() == AutogradMode::kComposed || current_mode() == AutogradMode::kElementary ||
          current_mode() == AutogradMode::kDoubleBackward;
 }
+// Whether operations have a fused backward of their own.
+inline bool trains() {
+  return current_mode() == AutogradMode::kTraining ||
+         current_mode() == AutogradMode::kDoubleBackward;
+}
 inline bool recording() {
   return current_mode() != AutogradMode::kInference;
 }

@@ -10,7 +10,6 @@
 #include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
-#include <cmath>
 #include <vector>
 
 #include "models/decoder/activation_kernels.hpp"
@@ -63,8 +62,9 @@ T* sums_of(const at::Tensor& sums, int64_t row, int64_t head, int64_t query) {
 
 // Scores of a block of queries against the keys that they see.
 template <typename T>
-void score(const CausalBlock& block, Rows<const T> q, Rows<const T> k, double cap, Rows<T> scores) {
-  block.scores<T>(q, k, scores, 1.0 / std::sqrt(static_cast<double>(block.width)), false);
+void score(const CausalBlock& block, Rows<const T> q, Rows<const T> k, double scale, double cap,
+           Rows<T> scores) {
+  block.scores<T>(q, k, scores, scale, false);
   for (int64_t i = 0; cap > 0.0 && i < block.count; ++i) {
     T* own = scores.from(i).data;
     kernel::soft_cap(static_cast<size_t>(block.first + i + 1), static_cast<T>(cap), own, own);
@@ -95,7 +95,7 @@ at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
     queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
       const Rows<T> p = {memory.as<T>(), seen};
       const CausalBlock block = {first, count, queries.width};
-      score<T>(block, head_of<T>(of.q, row, head).from(first), keys, of.cap, p);
+      score<T>(block, head_of<T>(of.q, row, head).from(first), keys, queries.scale, of.cap, p);
       for (int64_t i = 0; i < count; ++i) {
         T* own = p.from(i).data;
         const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
@@ -131,7 +131,7 @@ variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Te
     const auto back = head_of<T>(dy, row, head).from(first);
     const auto keys = head_of<T>(of.k, row, head / share);
     const CausalBlock block = {first, count, queries.width};
-    score<T>(block, own, keys, of.cap, p);
+    score<T>(block, own, keys, queries.scale, of.cap, p);
     block.scores<T>(back, head_of<T>(of.v, row, head / share), e, 1, false);
     std::vector<T> bends;  // of a row's scores
     for (int64_t i = 0; i < count; ++i) {

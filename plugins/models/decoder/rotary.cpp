@@ -244,11 +244,6 @@ variable_list Joined::backward(AutogradContext* context, variable_list gradients
   return made;
 }
 
-bool trains() {
-  return current_mode() == AutogradMode::kTraining ||
-         current_mode() == AutogradMode::kDoubleBackward;
-}
-
 }  // namespace
 
 at::Tensor rotate(const at::Tensor& x, const Angles& angles) {
