@@ -44,35 +44,8 @@ set(compiled_alone
     run/manifest/cluster_keys.cpp
     run/manifest/manifest_items.cpp
     run/manifest/manifest_train.cpp
-    tests/cli/python_plugins_test.cpp
-    tests/cli/report_test.cpp
-    tests/cli/resume_test.cpp
-    tests/cli/run_test.cpp
-    tests/cli/streams_test.cpp
-    tests/core/hub/resolve_test.cpp
-    tests/core/pass/quantize_model_test.cpp
-    tests/core/store/record_test.cpp
     tests/core/plugin/wire/fake_plugin.cpp
     tests/core/plugin/wire/tables_test.cpp
-    tests/faults/whole_run_test.cpp
-    tests/plugins/models/decoder/head_products_test.cpp
-    tests/plugins/models/decoder/recorded_operations_test.cpp
-    tests/plugins/corpora/jsonl_test.cpp
-    tests/plugins/corpora/tokens_test.cpp
-    tests/plugins/metrics/tasks/expression_test.cpp
-    tests/plugins/models/decoder/causal_attention_test.cpp
-    tests/plugins/models/decoder/head_test.cpp
-    tests/plugins/models/decoder/rms_norm_test.cpp
-    tests/plugins/models/gpt_neox/forward_test.cpp
-    tests/plugins/models/gpt_neox/gradient_test.cpp
-    tests/plugins/models/gpt_neox/open_test.cpp
-    tests/plugins/models/gpt_neox/reference_test.cpp
-    tests/plugins/models/gpt_neox/scale_site_test.cpp
-    tests/plugins/models/gpt_neox/weight_test.cpp
-    tests/plugins/models/olmo/original_test.cpp
-    tests/plugins/tokenizers/bad_models_test.cpp
-    tests/plugins/tokenizers/golden_test.cpp
-    tests/regression/tasks_test.cpp
 )
 
 function(unite_sources target)

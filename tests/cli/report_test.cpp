@@ -72,11 +72,11 @@ TEST_CASE("report: --json prints contrasts with their spreads", "[cli]") {
   quench::test::write_demo_run(here.folder() / "r");
   const Outcome got = here.run({"report", "r", "--json"});
   CHECK(got.code == 0);
-  const nlohmann::json json = quench::test::data_of(got.out);
-  CHECK(json.at("name") == "r");
-  REQUIRE(json.at("contrasts").size() == 2);
-  CHECK(json.at("contrasts")[0].at("a") == "gptq");
-  CHECK(json.at("contrasts")[0].at("rows")[0].at("spreads").size() == 3);
+  const nlohmann::json report = quench::test::data_of(got.out);
+  CHECK(report.at("name") == "r");
+  REQUIRE(report.at("contrasts").size() == 2);
+  CHECK(report.at("contrasts")[0].at("a") == "gptq");
+  CHECK(report.at("contrasts")[0].at("rows")[0].at("spreads").size() == 3);
   CHECK_FALSE(fs::exists(here.folder() / "r/report.html"));
 }
 

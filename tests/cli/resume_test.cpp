@@ -14,7 +14,7 @@ using quench::test::Workplace;
 
 namespace {
 
-const std::string kManifest =
+const std::string kSixCells =
     "name: m\n"
     "checkpoints: {model: models, revisions: \"step{step}\"}\n"
     "quantizers:\n"
@@ -33,7 +33,7 @@ class Runs {
       fs::copy(here.folder() / "tiny", here.folder() / step, fs::copy_options::recursive);
     }
     change_weights("models/step2", 3);
-    here.folder().write("m.yaml", kManifest);
+    here.folder().write("m.yaml", kSixCells);
   }
 
   // Flips the lowest bits of a few weights at the end of the file.
@@ -171,7 +171,7 @@ TEST_CASE("run: a changed corpus, tokenizer or parameter is a changed key", "[cl
 
 TEST_CASE("run: an average is a row of the grid, and kept where the manifest says so", "[cli]") {
   const Runs runs;
-  runs.here.folder().write("m.yaml", kManifest + "averaging:\n  - soup: {}\n    keep: true\n");
+  runs.here.folder().write("m.yaml", kSixCells + "averaging:\n  - soup: {}\n    keep: true\n");
   const json first = runs.run();
   size_t averaged = 0;
   for (const json& record : first) {

@@ -26,7 +26,7 @@ using quench::test::Workplace;
 
 namespace {
 
-const std::string kManifest =
+const std::string kTwoCheckpoints =
     "name: m\n"
     "checkpoints: {model: models, revisions: \"step{step}\"}\n"
     "quantizers:\n"
@@ -41,10 +41,10 @@ void make_models(const Workplace& here) {
   for (const char* step : {"models/step1", "models/step2"}) {
     fs::copy(here.folder() / "tiny", here.folder() / step, fs::copy_options::recursive);
   }
-  here.folder().write("m.yaml", kManifest);
+  here.folder().write("m.yaml", kTwoCheckpoints);
 }
 
-std::vector<nlohmann::json> records_in(const fs::path& folder) {
+std::vector<nlohmann::json> sealed_records_in(const fs::path& folder) {
   std::vector<nlohmann::json> records;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     if (!quench::test::holds_records(entry.path())) {
@@ -69,14 +69,14 @@ TEST_CASE("run: leaves manifest, description and checksummed records", "[cli]") 
   const Outcome got = here.run({"run", "m.yaml", "--set", "seed=5"});
   CHECK(got.code == 0);
   const fs::path folder = here.folder() / "runs/m";
-  CHECK(quench::test::read_file(folder / "manifest.yaml") == kManifest);
+  CHECK(quench::test::read_file(folder / "manifest.yaml") == kTwoCheckpoints);
   const auto manifest = nlohmann::json::parse(quench::test::read_file(folder / "manifest.json"));
   CHECK(manifest.at("seed") == 5);
   CHECK(manifest.at("quantizers")[0].at("template_quantizer").at("bits") == nlohmann::json({3, 4}));
   const auto description = nlohmann::json::parse(quench::test::read_file(folder / "run.json"));
   CHECK(description.at("seed") == 5);
   CHECK(description.at("dtype") == "float32");
-  const auto records = records_in(folder);
+  const auto records = sealed_records_in(folder);
   REQUIRE(records.size() == 6);  // 2 checkpoints × (float + 2 quantizers)
   for (const nlohmann::json& record : records) {
     CHECK(record.at("error").is_null());
@@ -113,7 +113,7 @@ TEST_CASE("run: intervals rest on the documents of the text, and weights have a 
   REQUIRE(got.code == 0);
   const uint64_t whole = tensor_bytes(here.folder() / "models/step1/model.safetensors");
   size_t documents = 0;
-  for (const nlohmann::json& record : records_in(here.folder() / "runs/m")) {
+  for (const nlohmann::json& record : sealed_records_in(here.folder() / "runs/m")) {
     const nlohmann::json& details = record.at("details");
     const auto scored = details.at("documents").at("scored").get<std::vector<double>>();
     const auto nll = details.at("documents").at("nll").get<std::vector<double>>();
@@ -148,7 +148,7 @@ TEST_CASE("run: one failed checkpoint fails its cells, the others are finished",
   fs::resize_file(here.folder() / "models/step1/model.safetensors", 1000);
   const Outcome got = here.run({"run", "m.yaml", "--out", "results"});
   CHECK(got.code == 1);
-  const auto records = records_in(here.folder() / "results");
+  const auto records = sealed_records_in(here.folder() / "results");
   size_t failed = 0;
   size_t finished = 0;
   for (const nlohmann::json& record : records) {
@@ -174,7 +174,7 @@ TEST_CASE("run: a checkpoint with a file name that is no text fails its cells al
   INFO(got.err);
   CHECK(got.code == 1);
   size_t failed = 0;
-  for (const nlohmann::json& record : records_in(here.folder() / "results")) {
+  for (const nlohmann::json& record : sealed_records_in(here.folder() / "results")) {
     if (record.at("checkpoint").at("revision") == "step1") {
       ++failed;
       CHECK_THAT(record.at("error").get<std::string>(), Catch::Contains("\\xff\\x1b[31m.pth"));
@@ -194,7 +194,7 @@ TEST_CASE("run: in a folder whose name is no text is a run like any other", "[cl
   const Outcome got = here.run({"run", "m.yaml", "--out", folder});
   INFO(got.err);
   CHECK(got.code == 0);
-  CHECK(records_in(here.folder() / folder).size() == 6);
+  CHECK(sealed_records_in(here.folder() / folder).size() == 6);
 }
 
 TEST_CASE("run: a folder that may not be written is an error", "[cli]") {
@@ -266,7 +266,7 @@ TEST_CASE("plan: a key's earlier name works with a warning", "[cli]") {
   const Workplace here;
   make_models(here);
   const auto with = [&](const std::string& key) {
-    std::string manifest = kManifest;
+    std::string manifest = kTwoCheckpoints;
     const std::string entry = "block: 16}\n";
     manifest.insert(manifest.find(entry) + entry.size(), "    " + key + ": true\n");
     here.folder().write("m.yaml", manifest);
@@ -433,7 +433,7 @@ TEST_CASE("run: a report that cannot be written is a failure, and the records st
 TEST_CASE("run: a mistake in the report is told before any work", "[cli]") {
   const Workplace here;
   make_models(here);
-  here.folder().write("m.yaml", kManifest + "report: {figures: [{loss_plan: {}}]}\n");
+  here.folder().write("m.yaml", kTwoCheckpoints + "report: {figures: [{loss_plan: {}}]}\n");
   const Outcome got = here.run({"run", "m.yaml"});
   CHECK(got.code == 2);
   CHECK_THAT(got.err, Catch::StartsWith("m.yaml:8:21: ") && Catch::Contains("loss_plane"));

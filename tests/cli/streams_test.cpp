@@ -58,10 +58,10 @@ TEST_CASE("eval: --json prints JSON and nothing else", "[cli]") {
 
 TEST_CASE("output: that does not arrive is exit code 1 and one line", "[cli]") {
   const Workplace here;
-  Workplace::Arguments json = kEval;
-  json.push_back("--json");
+  Workplace::Arguments as_json = kEval;
+  as_json.push_back("--json");
   for (const Workplace::Arguments& arguments :
-       {Workplace::Arguments{"--version"}, Workplace::Arguments{"plugins", "list"}, json}) {
+       {Workplace::Arguments{"--version"}, Workplace::Arguments{"plugins", "list"}, as_json}) {
     CAPTURE(arguments);
     const Outcome full = here.run(arguments, ">/dev/full");
     CHECK(full.code == 1);

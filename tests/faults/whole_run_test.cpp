@@ -23,7 +23,7 @@ using namespace quench::test;
 
 namespace {
 
-constexpr const char* kManifest =
+constexpr const char* kWrittenRun =
     "name: m\n"
     "checkpoints: {model: models, revisions: \"step{step}\"}\n"
     "quantizers:\n"
@@ -34,9 +34,9 @@ constexpr const char* kManifest =
 
 // A folder with two checkpoints of the template's family and a manifest, and what a run of it
 // gives.
-class Scene {
+class WritingRun {
  public:
-  Scene() {
+  WritingRun() {
     const std::string script = std::string("perl ") + QUENCH_TINY_CHECKPOINT;
     fs::create_directory(folder_ / "models");
     for (const char* step : {"step1", "step2"}) {
@@ -55,7 +55,7 @@ class Scene {
       text += "line " + std::to_string(i * 7919 % 1000) + "\n";
     }
     folder_.write("t.txt", text);
-    folder_.write("m.yaml", kManifest);
+    folder_.write("m.yaml", kWrittenRun);
     run();  // probes the plugins
     fs::copy(folder_ / "home/plugins.json", folder_ / "plugins.json");
     reset();
@@ -167,7 +167,7 @@ class Scene {
 };
 
 // The rerun of whatever is left behind.
-void check_rerun(const Scene& scene) {
+void check_rerun(const WritingRun& scene) {
   CHECK(scene.records() == scene.expected());
   CHECK(scene.computed_twice() <= 1);
   CHECK(scene.half_written() == std::vector<std::string>());
@@ -176,7 +176,7 @@ void check_rerun(const Scene& scene) {
 }  // namespace
 
 TEST_CASE("run: killed at every call that writes, it goes on and ends the same", "[faults]") {
-  Scene scene;
+  WritingRun scene;
   REQUIRE(scene.calls() > 20);
   for (size_t n = 1; n <= scene.calls(); ++n) {
     INFO("call " << n << " of " << scene.calls() << ": " << scene.call(n).name << " "
@@ -194,7 +194,7 @@ TEST_CASE("run: a disk that fails at any call is told by path, and the run goes 
           "[faults]") {
   const std::vector<std::pair<std::string, bool>> faults = {
       {"ENOSPC", true}, {"EIO", false}, {"EROFS", true}, {"EDQUOT", false}};
-  Scene scene;
+  WritingRun scene;
   for (size_t n = 1; n <= scene.calls(); ++n) {
     const auto& [fault, from] = faults[n % faults.size()];
     INFO("call " << n << " of " << scene.calls() << ": " << fault << " at " << scene.call(n).name
@@ -223,7 +223,7 @@ TEST_CASE("run: a disk that fails at any call is told by path, and the run goes 
 
 TEST_CASE("run: a full disk says how many records are kept and what goes on with them",
           "[faults]") {
-  Scene scene;
+  WritingRun scene;
   size_t records = 0;  // writes of them so far
   for (size_t n = 1; n <= scene.calls(); ++n) {
     const WriteCall& call = scene.call(n);
@@ -257,7 +257,7 @@ TEST_CASE("run: a full disk says how many records are kept and what goes on with
 }
 
 TEST_CASE("run: a failed fsync or close of a record is no finished cell", "[faults]") {
-  Scene scene;
+  WritingRun scene;
   for (const char* call : {"fsync", "close"}) {
     bool more = true;
     for (long n = 1; more; ++n) {
@@ -278,13 +278,13 @@ TEST_CASE("run: a failed fsync or close of a record is no finished cell", "[faul
 TEST_CASE("run: killed at random times, again and again, it ends the same", "[faults]") {
   const char* wanted = std::getenv("QUENCH_RANDOM_KILLS");
   const int kills = wanted != nullptr ? std::atoi(wanted) : 40;
-  Scene scene;
+  WritingRun scene;
   scene.reset();
   std::mt19937 random(20);
   const auto quick = [&] { return std::chrono::microseconds(random() % 120'000); };
   for (int i = 0; i < kills; ++i) {
     quench::ChildProcess child =
-        start_silently(Scene::command(), scene.environment(), scene.path());
+        start_silently(WritingRun::command(), scene.environment(), scene.path());
     std::this_thread::sleep_for(quick());
     child.end();
     if (i % 8 == 7) {
@@ -297,7 +297,7 @@ TEST_CASE("run: killed at random times, again and again, it ends the same", "[fa
 }
 
 TEST_CASE("run: two and eight processes on one run make the same table", "[faults]") {
-  Scene scene;
+  WritingRun scene;
   for (const size_t processes : {size_t{2}, size_t{8}}) {
     scene.reset();
     std::vector<std::thread> threads;

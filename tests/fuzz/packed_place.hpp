@@ -24,9 +24,7 @@ const quench_module* quench_module_gptq_v2() noexcept;
 
 namespace quench::fuzz {
 
-// Their modules' host is the tests' one.
 inline std::vector<const quench_item*> packed_formats() {
-  static const test::InstalledHost host;
   std::vector<const quench_item*> out;
   for (const quench_module* module :
        {quench_module_awq(), quench_module_bnb_int8(), quench_module_compressed_tensors(),

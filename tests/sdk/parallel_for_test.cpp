@@ -20,8 +20,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 using Range = std::pair<int64_t, int64_t>;
 
 // The blocks of a tensor's rows, in order.

@@ -1,7 +1,5 @@
 // A small but real host for unit tests of plugin code that is linked into the test itself.
 //
-//   static const quench::test::InstalledHost host;     at the top of a test file that uses the kit
-//
 // Services: log (to stderr), cancel, memory, random, tasks (on the calling thread), processor,
 // json and json values.
 #pragma once
@@ -18,10 +16,8 @@ namespace quench::test {
 // The one host of the test process; lives as long as the process.
 const quench_host* test_host();
 
-// Makes kit code of this process use test_host().
-struct InstalledHost {
-  InstalledHost() { kit::current_host = test_host(); }
-};
+// Kit code of a program whose sources include this header uses test_host() from its start.
+inline const bool host_is_installed = (kit::current_host = test_host(), true);
 
 // The instruction sets that this processor has, QUENCH_INSTRUCTIONS_*, the widest last.
 std::vector<int32_t> available_instructions();

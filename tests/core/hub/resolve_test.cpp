@@ -14,7 +14,7 @@ using quench::test::TemporaryDir;
 
 namespace {
 
-const std::string kCommit(40, 'a');
+const std::string kOnlyCommit(40, 'a');
 
 HubEnvironment cache_at(const fs::path& folder) {
   HubEnvironment environment;
@@ -23,11 +23,11 @@ HubEnvironment cache_at(const fs::path& folder) {
 }
 
 // cache/models--org--name with revision main, tag v/1 and one file behind a chain of two links.
-class Cache {
+class LinkedCache {
  public:
-  Cache() : environment(cache_at(folder / "cache")) {
-    folder.write("cache/models--org--name/refs/main", kCommit + "\n");
-    folder.write("cache/models--org--name/refs/v/1", kCommit);
+  LinkedCache() : environment(cache_at(folder / "cache")) {
+    folder.write("cache/models--org--name/refs/main", kOnlyCommit + "\n");
+    folder.write("cache/models--org--name/refs/v/1", kOnlyCommit);
     folder.write("cache/store/x", "content");
     fs::create_directories(repository() / "blobs");
     fs::create_directories(snapshot() / "sub");
@@ -36,7 +36,7 @@ class Cache {
     fs::create_symlink("../../../blobs/b", snapshot() / "sub/deep.json");
   }
   fs::path repository() const { return folder / "cache/models--org--name"; }
-  fs::path snapshot() const { return repository() / "snapshots" / kCommit; }
+  fs::path snapshot() const { return repository() / "snapshots" / kOnlyCommit; }
   std::string message(const std::string& spec) const {
     return message_of([&] { resolve(spec, environment); }, folder.path());
   }
@@ -102,8 +102,8 @@ TEST_CASE("parse_hub_spec: refuses what could leave the cache", "[core][hub]") {
 }
 
 TEST_CASE("resolve: a repository of much the same name is told", "[core][hub]") {
-  const Cache cache;
-  cache.folder.write("cache/datasets--org--mane/refs/main", kCommit);
+  const LinkedCache cache;
+  cache.folder.write("cache/datasets--org--mane/refs/main", kOnlyCommit);
   const auto told = [&](const std::string& spec) {
     return message_of([&] { resolve(spec, cache.environment); });
   };
@@ -117,10 +117,10 @@ TEST_CASE("resolve: a repository of much the same name is told", "[core][hub]") 
 }
 
 TEST_CASE("resolve: finds revisions by name, by tag with slashes and by commit", "[core][hub]") {
-  const Cache cache;
+  const LinkedCache cache;
   for (const char* revision : {"", "@main", "@v/1", "@aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"}) {
     const auto found = resolve(std::string("hf://org/name") + revision, cache.environment);
-    CHECK(found.commit == kCommit);
+    CHECK(found.commit == kOnlyCommit);
     CHECK(found.folder == cache.snapshot());
     CHECK(quench::test::read_file(found.folder / "config.json") == "content");
   }
@@ -129,7 +129,7 @@ TEST_CASE("resolve: finds revisions by name, by tag with slashes and by commit",
 }
 
 TEST_CASE("resolve: what is not cached is told with what is", "[core][hub]") {
-  const Cache cache;
+  const LinkedCache cache;
   CHECK(cache.message("hf://org/other") ==
         "hf://org/other: 'org/other' is not in the cache cache; get it with: quench fetch "
         "hf://org/other");
@@ -156,7 +156,7 @@ TEST_CASE("resolve: what is not cached is told with what is", "[core][hub]") {
   CHECK(cache.message("hf://org/name/no.json") ==
         "hf://org/name/no.json: file 'no.json' is not in the cache "
         "cache/models--org--name/snapshots/" +
-            kCommit + "; get it with: quench fetch hf://org/name/no.json");
+            kOnlyCommit + "; get it with: quench fetch hf://org/name/no.json");
   cache.folder.write("cache/models--org--name/refs/gone", other);
   CHECK(cache.message("hf://org/name@gone") ==
         "hf://org/name@gone: revision 'gone' is commit " + other +
@@ -169,8 +169,8 @@ TEST_CASE("resolve: what is not cached is told with what is", "[core][hub]") {
 }
 
 TEST_CASE("resolve: a file that leaves the cache is refused", "[core][hub]") {
-  const Cache cache;
-  const std::string snapshot = "cache/models--org--name/snapshots/" + kCommit;
+  const LinkedCache cache;
+  const std::string snapshot = "cache/models--org--name/snapshots/" + kOnlyCommit;
   const std::string root = (fs::canonical(cache.folder.path()) / "cache").string();
   cache.folder.write("outside", "secret");
   SECTION("link to the outside") {

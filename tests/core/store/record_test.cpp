@@ -23,14 +23,14 @@ Record loss(double value, std::vector<double> items) {
 TEST_CASE("record: the JSON form has every field", "[core][store]") {
   Record record = loss(2, {1, 3});
   record.standard_error = 0.5;
-  const nlohmann::json json = quench::to_json(record);
-  CHECK(json.at("schema") == 2);
-  CHECK(json.at("value") == 2.0);
-  CHECK(json.at("stderr") == 0.5);
-  CHECK(json.at("quantizer").is_null());
-  CHECK(json.at("error").is_null());
-  CHECK(json.size() == 23);
-  CHECK(json.at("items") == nlohmann::json({1.0, 3.0}));
+  const nlohmann::json written = quench::to_json(record);
+  CHECK(written.at("schema") == 2);
+  CHECK(written.at("value") == 2.0);
+  CHECK(written.at("stderr") == 0.5);
+  CHECK(written.at("quantizer").is_null());
+  CHECK(written.at("error").is_null());
+  CHECK(written.size() == 23);
+  CHECK(written.at("items") == nlohmann::json({1.0, 3.0}));
   record.error = "broken";
   CHECK(quench::to_json(record).at("error") == "broken");
 }

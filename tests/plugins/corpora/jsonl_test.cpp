@@ -15,7 +15,7 @@ using Texts = std::vector<std::string>;
 
 namespace {
 
-ReadCorpus read(const json& parameters) {
+ReadCorpus read_jsonl(const json& parameters) {
   return read_corpus(plugin_item(CORPORA_DIR "/jsonl.so", "corpus"), parameters);
 }
 
@@ -61,18 +61,18 @@ TEST_CASE("jsonl: reads one field of every line, with or without a last line bre
   const auto path = dir.write("a.jsonl",
                               "{\"text\": \"a\\u00e9\\n\\ud83d\\ude00\"}\r\n\n"
                               "{\"text\": \"\", \"a/b~c\": \"odd key\"}");
-  const ReadCorpus corpus = read({{"path", path}});
+  const ReadCorpus corpus = read_jsonl({{"path", path}});
   CHECK(corpus.message == "");
   CHECK(corpus.texts() == Texts{"a\u00e9\n\U0001F600", ""});
   CHECK(corpus.documents[1].index == 1);
   const auto odd = dir.write("b.jsonl", "{\"a/b~c\": \"odd key\"}");
-  CHECK(read({{"path", odd}, {"field", "a/b~c"}}).texts() == Texts{"odd key"});
+  CHECK(read_jsonl({{"path", odd}, {"field", "a/b~c"}}).texts() == Texts{"odd key"});
 }
 
 TEST_CASE("jsonl: yields whole records on request", "[corpora][jsonl]") {
   const TemporaryDir dir;
   const auto path = dir.write("a.jsonl", "{\"q\": 1}\n{\"q\": [2]}\n");
-  const ReadCorpus corpus = read({{"path", path}, {"records", true}});
+  const ReadCorpus corpus = read_jsonl({{"path", path}, {"records", true}});
   CHECK(corpus.texts() == Texts{"{\"q\": 1}", "{\"q\": [2]}"});
 }
 
@@ -82,11 +82,11 @@ TEST_CASE("jsonl: gzip is recognized by its bytes and all its members are read",
   const std::string half = line("one") + "{\"text\": \"tw";
   const std::string rest = "o\"}\n" + line("three");
   const auto path = dir.write("no_gz_in_the_name", gzip(half) + gzip("") + gzip(rest));
-  const ReadCorpus corpus = read({{"path", path}});
+  const ReadCorpus corpus = read_jsonl({{"path", path}});
   CHECK(corpus.message == "");
   CHECK(corpus.texts() == Texts{"one", "two", "three"});
   const auto large = dir.write("large.gz", gzip(many_lines()) + gzip(many_lines()));
-  CHECK(read({{"path", large}}).documents.size() == 4000);
+  CHECK(read_jsonl({{"path", large}}).documents.size() == 4000);
 }
 
 TEST_CASE("jsonl: a broken gzip file is an error, never fewer documents, even with on_error: skip",
@@ -120,7 +120,7 @@ TEST_CASE("jsonl: a broken gzip file is an error, never fewer documents, even wi
   for (const Case& wanted : cases) {
     const auto path = dir.write("a.gz", wanted.bytes);
     for (const char* on_error : {"stop", "skip"}) {
-      const ReadCorpus corpus = read({{"path", path}, {"on_error", on_error}});
+      const ReadCorpus corpus = read_jsonl({{"path", path}, {"on_error", on_error}});
       CHECK(corpus.message == path.string() + ": " + wanted.message);
       CHECK(corpus.status == QUENCH_DATA_LOSS);
     }
@@ -156,14 +156,15 @@ TEST_CASE("jsonl: a bad line is an error with file and line, or skipped and coun
   for (const Case& wanted : cases) {
     const auto path = dir.write("a.jsonl", line("one") + "\n" + wanted.line + "\n" + line("two"));
     const std::string where = path.string() + ":3: ";
-    const ReadCorpus stopped = read({{"path", path}, {"line_limit", 100}});
+    const ReadCorpus stopped = read_jsonl({{"path", path}, {"line_limit", 100}});
     CHECK(stopped.status == QUENCH_INVALID_ARGUMENT);
     if (wanted.message == "not JSON: ") {  // the rest is the host's parser's
       CHECK_THAT(stopped.message, Catch::StartsWith(where + wanted.message));
     } else {
       CHECK(stopped.message == where + wanted.message);
     }
-    const ReadCorpus skipped = read({{"path", path}, {"line_limit", 100}, {"on_error", "skip"}});
+    const ReadCorpus skipped =
+        read_jsonl({{"path", path}, {"line_limit", 100}, {"on_error", "skip"}});
     CHECK(skipped.message == "");
     CHECK(skipped.texts() == Texts{"one", "two"});
     CHECK(skipped.documents.back().index == 2);
@@ -175,20 +176,21 @@ TEST_CASE("jsonl: a bad line is an error with file and line, or skipped and coun
 TEST_CASE("jsonl: a file without a single document is an error", "[corpora][jsonl]") {
   const TemporaryDir dir;
   const auto empty = dir.write("empty.jsonl", "");
-  CHECK(read({{"path", empty}}).message ==
+  CHECK(read_jsonl({{"path", empty}}).message ==
         empty.string() + ": no document: got 0 lines, 0 of them skipped");
   const auto gz = dir.write("empty.gz", gzip(""));
-  CHECK(read({{"path", gz}}).message ==
+  CHECK(read_jsonl({{"path", gz}}).message ==
         gz.string() + ": no document: got 0 lines, 0 of them skipped");
   const auto bad = dir.write("bad.jsonl", "x\ny\n");
-  CHECK(read({{"path", bad}, {"on_error", "skip"}}).message ==
+  CHECK(read_jsonl({{"path", bad}, {"on_error", "skip"}}).message ==
         bad.string() + ": no document: got 2 lines, 2 of them skipped");
 }
 
 TEST_CASE("jsonl: one endless line costs no more memory than the limit", "[corpora][jsonl]") {
   const TemporaryDir dir;
   const auto path = dir.write("bomb.gz", gzip(std::string(1 << 26, ' ') + line("after")));
-  const ReadCorpus corpus = read({{"path", path}, {"line_limit", 1000}, {"on_error", "skip"}});
+  const ReadCorpus corpus =
+      read_jsonl({{"path", path}, {"line_limit", 1000}, {"on_error", "skip"}});
   CHECK(corpus.message == path.string() + ": no document: got 1 lines, 1 of them skipped");
 }
 
@@ -204,7 +206,7 @@ TEST_CASE("jsonl: gzip that unfolds to one line of gigabytes is refused at once"
   const auto path = dir.write("bomb.gz", bomb);
   const auto refusal = [&](const char* on_error) {
     return message_within(200, [&] {
-      throw std::runtime_error(read({{"path", path}, {"on_error", on_error}}).message);
+      throw std::runtime_error(read_jsonl({{"path", path}, {"on_error", on_error}}).message);
     });
   };
   CHECK(refusal("stop") ==
@@ -219,7 +221,7 @@ TEST_CASE("jsonl: a pipe is refused and not waited for", "[corpora][jsonl]") {
   const TemporaryDir dir;
   const auto path = dir.path() / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK(read({{"path", path}}).message ==
+  CHECK(read_jsonl({{"path", path}}).message ==
         path.string() + ": wanted a file, got a folder, a pipe or a device");
 }
 
@@ -235,9 +237,9 @@ TEST_CASE("jsonl: what other programs compressed is refused by name, also with o
       {"BZh91AY&SY\x19\x31", "bzip2"}};
   for (const auto& [bytes, program] : cases) {
     const auto path = dir.write("a.jsonl", bytes);  // whatever its name
-    CHECK(read({{"path", path}, {"on_error", "skip"}}).message ==
+    CHECK(read_jsonl({{"path", path}, {"on_error", "skip"}}).message ==
           path.string() + ": got a file that " + program +
               " compressed, wanted plain lines or gzip: " + program + " -d FILE");
   }
-  CHECK(read({{"path", dir.write("b.jsonl", line("BZh9"))}}).texts() == Texts{"BZh9"});
+  CHECK(read_jsonl({{"path", dir.write("b.jsonl", line("BZh9"))}}).texts() == Texts{"BZh9"});
 }

@@ -12,7 +12,7 @@ using Ids = std::vector<int32_t>;
 
 namespace {
 
-ReadCorpus read(const json& parameters) {
+ReadCorpus read_tokens(const json& parameters) {
   return read_corpus(plugin_item(CORPORA_DIR "/tokens.so", "corpus"), parameters);
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("tokens: rows of every integer dtype are documents", "[corpora][tokens
                                           two_rows<int32_t>("I32"), two_rows<uint32_t>("U32"),
                                           two_rows<int64_t>("I64"), two_rows<uint64_t>("U64")};
   for (const std::string& bytes : files) {
-    const ReadCorpus corpus = read({{"path", dir.write("a.safetensors", bytes)}});
+    const ReadCorpus corpus = read_tokens({{"path", dir.write("a.safetensors", bytes)}});
     CHECK(corpus.message == "");
     REQUIRE(corpus.documents.size() == 2);
     CHECK(corpus.documents[0].ids == Ids{1, 2, 3});
@@ -57,7 +57,7 @@ TEST_CASE("tokens: rows of every integer dtype are documents", "[corpora][tokens
   const auto wide = dir.write(
       "u16.safetensors",
       file_of(json{{"ids", entry("U16", {1, 1}, 0, 2)}}.dump(), bytes_of<uint16_t>({65535})));
-  CHECK(read({{"path", wide}}).documents.at(0).ids == Ids{65535});
+  CHECK(read_tokens({{"path", wide}}).documents.at(0).ids == Ids{65535});
 }
 
 TEST_CASE("tokens: floats beside the ids are no matter, a second integer tensor needs a name",
@@ -67,12 +67,12 @@ TEST_CASE("tokens: floats beside the ids are no matter, a second integer tensor 
   json header = {{"ids", entry("I32", {1, 2}, 0, 8)}, {"loss", entry("F32", {1}, 8, 12)}};
   header["__metadata__"] = {{"format", "pt"}};
   const auto mixed = dir.write("mixed.safetensors", file_of(header.dump(), data));
-  CHECK(read({{"path", mixed}}).documents.at(0).ids == Ids{7, 8});
+  CHECK(read_tokens({{"path", mixed}}).documents.at(0).ids == Ids{7, 8});
   header["a/b~c"] = entry("I32", {2, 1}, 0, 8);
   const auto two = dir.write("two.safetensors", file_of(header.dump(), data));
-  CHECK(read({{"path", two}}).message ==
+  CHECK(read_tokens({{"path", two}}).message ==
         two.string() + ": got 2 integer tensors, wanted one, or its name in `tensor`");
-  CHECK(read({{"path", two}, {"tensor", "a/b~c"}}).documents.size() == 2);
+  CHECK(read_tokens({{"path", two}, {"tensor", "a/b~c"}}).documents.size() == 2);
 }
 
 TEST_CASE("tokens: a file that is not what it says is refused by name", "[corpora][tokens]") {
@@ -115,7 +115,7 @@ TEST_CASE("tokens: a file that is not what it says is refused by name", "[corpor
        "tensor `a`: got shape [0, 2], wanted [N, T], N, T > 0"}};
   for (const Case& wanted : cases) {
     const auto path = dir.write("a.safetensors", wanted.bytes);
-    const ReadCorpus corpus = read({{"path", path}, {"tensor", wanted.tensor}});
+    const ReadCorpus corpus = read_tokens({{"path", path}, {"tensor", wanted.tensor}});
     CHECK_THAT(corpus.message, Catch::StartsWith(path.string() + ": " + wanted.message));
     CHECK(corpus.status != QUENCH_END);
     CHECK(corpus.status != QUENCH_INTERNAL);
@@ -127,7 +127,7 @@ TEST_CASE("tokens: an id outside int32 is an error with row and column", "[corpo
   const auto read_ids = [&dir](const char* dtype, const std::string& data) {
     const auto path = dir.write(
         "a.safetensors", file_of(json{{"ids", entry(dtype, {2, 2}, 0, data.size())}}.dump(), data));
-    const std::string message = read({{"path", path}}).message;
+    const std::string message = read_tokens({{"path", path}}).message;
     return message.substr(std::min(message.size(), path.string().size()));
   };
   CHECK(read_ids("I64", bytes_of<int64_t>({1, 2, 3, 2147483648})) ==

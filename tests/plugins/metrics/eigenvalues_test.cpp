@@ -17,8 +17,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 using curvature::Eigenvalues;
 using curvature::Operator;
 

@@ -18,8 +18,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 double total(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }

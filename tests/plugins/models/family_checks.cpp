@@ -22,8 +22,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 // Losses [B, T-1] of a [B, T] list whose row ends are not scored.
 std::vector<double> without_ends(const std::vector<double>& nll, int64_t length) {
   std::vector<double> kept;

@@ -12,8 +12,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 at::Tensor orthogonalized(const at::Tensor& matrix, bool as_on_a_gpu) {
   const at::Tensor made = matrix.clone();
   if (as_on_a_gpu) {

@@ -10,7 +10,6 @@ namespace quench::test {
 
 TEST_CASE("qat: its weights are those that rounding to nearest leaves, bit for bit",
           "[optimizers][qat]") {
-  const InstalledHost host;
   constexpr int64_t kRows = 37;
   constexpr int64_t kColumns = 201;  // groups of 64, the last one short
   const auto [bits, group_size, sym] = GENERATE(table<int64_t, int64_t, bool>(

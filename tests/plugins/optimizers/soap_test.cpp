@@ -22,8 +22,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 using optimizers::Columns;
 using optimizers::eigenvectors;
 using optimizers::orthogonal_factor;

@@ -9,7 +9,6 @@ namespace quench::test {
 namespace {
 
 // For all of a suite: without a host its kernels would be the portable ones.
-const InstalledHost kHost;
 
 }  // namespace
 

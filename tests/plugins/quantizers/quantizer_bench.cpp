@@ -110,7 +110,6 @@ Matrix Quantized::applied(const Matrix& x, bool float64) const {
 }
 
 const quench_item& linked_item() {
-  static const InstalledHost host;
   return *quench_module_v1()->items[0];
 }
 

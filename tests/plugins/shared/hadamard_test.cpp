@@ -16,8 +16,6 @@ using hadamard::FiniteField;
 using hadamard::Hadamard;
 using hadamard::RandomHadamard;
 
-const InstalledHost kHost;
-
 // The largest |H H' - n I|.
 int64_t defect(const Hadamard& h) {
   const int64_t n = h.size();

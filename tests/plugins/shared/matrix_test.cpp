@@ -30,7 +30,6 @@ using quench::test::UseInstructions;
 
 namespace {
 
-const quench::test::InstalledHost host;
 const bool seeded = (at::manual_seed(1), true);  // libtorch's own seed is another one every time
 
 // Sums of some thousand numbers in [0, 1) against float64; the tests' largest depth is 2100. A

@@ -27,14 +27,14 @@ std::string refusal(const std::string& bytes) {
   return "";
 }
 
-struct Bad {
+struct BadModel {
   std::string bytes;
   std::string message;
 };
 
-void check(const std::vector<Bad>& all) {
+void check_refusals(const std::vector<BadModel>& all) {
   REQUIRE(refusal(kGood).empty());
-  for (const Bad& bad : all) {
+  for (const BadModel& bad : all) {
     CHECK(refusal(bad.bytes) == "tokenizer.model: " + bad.message);
   }
 }
@@ -71,7 +71,7 @@ std::vector<uint32_t> one_rule(uint32_t value) {
 
 TEST_CASE("tokenizer.model: what is no message is refused with the byte", "[tokenizers]") {
   const std::string eleven(11, '\x80');
-  check({
+  check_refusals({
       {"", "no pieces"},
       {kGood + "\x0a\xff\xff\xff\xff\x0f", "byte 28: field 1 has 4294967295 bytes, 0 are left"},
       {kGood + "\x0a\x05" + "abc", "byte 28: field 1 has 5 bytes, 3 are left"},
@@ -91,7 +91,7 @@ TEST_CASE("tokenizer.model: what is no message is refused with the byte", "[toke
 
 TEST_CASE("tokenizer.model: pieces that cannot be are refused with their number", "[tokenizers]") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
-  check({
+  check_refusals({
       {kGood + piece(""), "byte 30: piece 2: wanted 1 to 512 bytes, got 0"},
       {kGood + piece(std::string(200'000, 'a')),
        "byte 32: piece 2: wanted 1 to 512 bytes, got 200000"},
@@ -123,7 +123,7 @@ TEST_CASE("tokenizer.model: a forged charsmap is refused, whatever it points to"
   no_leaf[256 ^ 'b'] = (0x1FFFFFu << 10) | 0x300 | 'b';
   std::vector<uint32_t> half_character = one_rule(0);
   half_character[256 ^ 0xC3] = ((256u ^ 0xC3u ^ 512u) << 10) | 0x100 | 0xC3;
-  check({
+  check_refusals({
       {with_charsmap("abc"), "charsmap: a trie of 0 bytes, in a map of 3"},
       {with_charsmap(little_endian(8) + "abcdefg"), "charsmap: a trie of 8 bytes, in a map of 11"},
       {with_charsmap(little_endian(0xFFFFFFFC) + "abcd"),

@@ -28,13 +28,13 @@ void check_golden(const Path& tokenizer_path, const Path& golden_path) {
 }
 
 void check_fixture(const std::string& family) {
-  check_golden(test::fixture("tokenizers/" + family + "/tokenizer.json"),
-               test::fixture("tokenizers/" + family + "/golden.jsonl"));
+  check_golden(quench::test::fixture("tokenizers/" + family + "/tokenizer.json"),
+               quench::test::fixture("tokenizers/" + family + "/golden.jsonl"));
 }
 
 void check_public(const std::string& name) {
-  check_golden(test::public_data("tokenizers/" + name + ".json"),
-               test::fixture("tokenizers/real/" + name + ".golden.jsonl"));
+  check_golden(quench::test::public_data("tokenizers/" + name + ".json"),
+               quench::test::fixture("tokenizers/real/" + name + ".golden.jsonl"));
 }
 
 }  // namespace
@@ -68,11 +68,14 @@ TEST_CASE("tokenizer: dolma2 encodes as the reference does", "[tokenizers]") {
 }
 
 TEST_CASE("tokenizer: converted Llama files encode as the reference does", "[tokenizers]") {
-  const Path legacy = test::fixture("tokenizers/real/llama.converted-legacy.tokenizer.json");
-  check_golden(legacy, test::fixture("tokenizers/real/llama.converted-legacy.golden.jsonl"));
+  const Path legacy =
+      quench::test::fixture("tokenizers/real/llama.converted-legacy.tokenizer.json");
+  check_golden(legacy,
+               quench::test::fixture("tokenizers/real/llama.converted-legacy.golden.jsonl"));
   // The other conversion has the same vocabulary behind a Metaspace pre-tokenizer.
-  const Path parts = test::fixture("tokenizers/real/llama.converted-nonlegacy.parts.json");
-  const Path golden = test::fixture("tokenizers/real/llama.converted-nonlegacy.golden.jsonl");
+  const Path parts = quench::test::fixture("tokenizers/real/llama.converted-nonlegacy.parts.json");
+  const Path golden =
+      quench::test::fixture("tokenizers/real/llama.converted-nonlegacy.golden.jsonl");
   std::ifstream legacy_in(legacy);
   std::ifstream parts_in(parts);
   auto combined = nlohmann::json::parse(legacy_in);

@@ -14,7 +14,6 @@ class Json {
   Entry entry() const { return {document_.root(), "test"}; }
 
  private:
-  quench::test::InstalledHost host_;
   kit::JsonDocument document_;
 };
 

@@ -19,7 +19,6 @@ namespace quench::tokenizers {
 class Tokenizer {
  public:
   static Tokenizer from_json(std::string_view text, const std::string& name) {
-    static const quench::test::InstalledHost host;
     return Tokenizer(std::make_shared<JsonPipeline>(text, name));
   }
   static Tokenizer from_sentencepiece(std::string_view bytes, const std::string& name) {

@@ -13,8 +13,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost kInstalledHost;
-
 constexpr int64_t kHead = 4;
 constexpr int64_t kHeads = 6;  // of queries
 constexpr int64_t kWidth = 5;

@@ -10,8 +10,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost kHost;
-
 // R as rows, by applying it to unit vectors.
 std::vector<std::vector<double>> matrix_of(const transforms::Orthogonal& rotation) {
   std::vector<std::vector<double>> rows;

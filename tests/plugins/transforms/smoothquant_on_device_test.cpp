@@ -16,7 +16,6 @@ namespace {
 
 template <typename T>
 kit::OwnedTensor<T> rows_of(int64_t rows, int64_t columns) {
-  static const InstalledHost kInstalled;
   kit::OwnedTensor<T> out({rows, columns});
   for (size_t i = 0; i < out.values().size(); ++i) {
     const auto place = static_cast<double>(i);

@@ -10,8 +10,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost kHost;
-
 // A model of one block with one linear [2, 2] behind a norm, or behind nothing.
 class TinyModel {
  public:

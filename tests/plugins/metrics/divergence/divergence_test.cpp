@@ -13,8 +13,6 @@
 
 namespace {
 
-const quench::test::InstalledHost host;
-
 constexpr int64_t kVocabulary = 3;
 
 // A model of one number a token: h = embed[id], then h + layers.0.w, logits head * (0, 1, 2).

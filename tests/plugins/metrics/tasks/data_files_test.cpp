@@ -12,8 +12,6 @@ using quench::test::TemporaryDir;
 
 namespace {
 
-const quench::test::InstalledHost installed;
-
 // A hub whose only repository lies in `folder`; without one, nothing is found.
 struct Hub {
   std::string folder;

@@ -11,8 +11,6 @@ using quench::tasks::Value;
 
 namespace {
 
-const quench::test::InstalledHost host;
-
 quench::kit::Json json(const std::string& text) {
   return {text.data(), text.size()};
 }

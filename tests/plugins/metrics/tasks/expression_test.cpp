@@ -12,8 +12,6 @@ using quench::tasks::Value;
 
 namespace {
 
-const quench::test::InstalledHost host;
-
 Value record(const std::string& json) {
   return Value::of(quench::kit::Json(json.data(), json.size()));
 }

@@ -22,8 +22,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 at::Tensor wave(int64_t heads, double step) {
   return at::arange(2 * 7 * heads * 4, at::TensorOptions(at::kDouble))
       .mul(step)

@@ -16,7 +16,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
 const bool seeded = (at::manual_seed(1), true);  // libtorch's own seed is another one every time
 
 struct Shape {

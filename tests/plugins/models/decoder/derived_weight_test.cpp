@@ -12,7 +12,6 @@ namespace quench::test::derived_weight {
 
 namespace {
 
-const InstalledHost host;
 constexpr int64_t kWidth = 4;
 constexpr int64_t kVocabulary = 5;
 constexpr size_t kParameters = 2 * kVocabulary * kWidth + kWidth + kWidth * kWidth;

@@ -17,8 +17,6 @@ using quench::test::UseInstructions;
 
 namespace {
 
-const quench::test::InstalledHost host;
-
 template <typename T>
 class Matrix {
  public:

@@ -16,8 +16,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 struct Scored {
   std::vector<double> nll;
   std::vector<int32_t> argmax;

@@ -13,8 +13,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost installed;
-
 kit::Json parsed(const nlohmann::json& config) {
   const std::string text = config.dump();
   return {text.data(), text.size()};

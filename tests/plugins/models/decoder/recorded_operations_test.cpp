@@ -21,8 +21,6 @@ using quench::test::HostThreads;
 
 namespace {
 
-const quench::test::InstalledHost host;
-
 struct Heads {
   explicit Heads(at::ScalarType type)
       : fused(at::randn({3, 37, 4, 72}, at::TensorOptions(type))),

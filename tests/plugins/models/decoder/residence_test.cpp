@@ -11,8 +11,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host_of_weights;
-
 bool has_memory(const at::Tensor& tensor) {
   return tensor.storage().data() != nullptr;
 }

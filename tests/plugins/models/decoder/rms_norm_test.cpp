@@ -13,7 +13,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
 using decoder::NormRounding;
 
 at::Tensor normalized(const at::Tensor& x, const at::Tensor& weight, NormRounding rounding) {

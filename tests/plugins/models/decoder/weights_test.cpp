@@ -17,8 +17,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host_of_read_weights;
-
 // Two chunks of 2^22 elements and an odd rest; each element is its place, exact in float32.
 constexpr int64_t kRows = 1031;
 constexpr int64_t kColumns = 8209;

@@ -10,8 +10,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 // float64: what separate rows give up to the order of sums in a GEMM.
 constexpr double kSame = 1e-11;
 

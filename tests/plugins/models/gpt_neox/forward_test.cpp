@@ -14,8 +14,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 // -log softmax(logits)[id of the next token], 0 at the end of a row.
 std::vector<double> losses(const std::vector<double>& logits, const Tokens& tokens,
                            int64_t vocabulary) {

@@ -20,12 +20,6 @@
 
 namespace quench::test {
 
-namespace {
-
-const InstalledHost host;
-
-}  // namespace
-
 TEST_CASE("gpt_neox: gradients are those of central differences", "[models][gpt_neox]") {
   TinyModel model;
   SECTION("parallel") {}

@@ -14,7 +14,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
 using nlohmann::json;
 
 TinyModel drawn(bool tied = false) {

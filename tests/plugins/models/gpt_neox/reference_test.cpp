@@ -13,8 +13,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 // Implementations of the same float32 forward differ by about 1e-5 in a logit.
 constexpr double kTolerance = 2e-5;
 

@@ -9,10 +9,6 @@
 
 namespace quench::test {
 
-namespace {
-const InstalledHost host;
-}
-
 TEST_CASE("gpt_neox: dividing the sites and multiplying the columns changes nothing",
           "[models][gpt_neox]") {
   TinyModel model;

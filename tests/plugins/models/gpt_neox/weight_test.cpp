@@ -17,7 +17,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
 const std::string kDense = "gpt_neox.layers.1.attention.dense.weight";
 
 struct Opened {

@@ -21,8 +21,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host_of_scans;
-
 // A prefix with alternatives of which one goes on behind the other, documents, and padding.
 const std::vector<int32_t> kMixed = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 1, 2, -1};
 

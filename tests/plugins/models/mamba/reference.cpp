@@ -8,12 +8,6 @@
 
 namespace quench::test {
 
-namespace {
-
-const InstalledHost host;
-
-}  // namespace
-
 MambaReference::MambaReference(const std::string& name) {
   notes =
       nlohmann::json::parse(read_file(source_dir() / "tests/data/mamba_reference.json")).at(name);

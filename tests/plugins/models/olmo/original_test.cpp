@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-TinyLlama olmo() {
+TinyLlama original_olmo() {
   TinyLlama model;
   model.model_type = "olmo";
   model.layer_norm_without_weights = true;
@@ -97,7 +97,7 @@ void store_original(const TinyLlama& model, const std::string& prefix, MemorySou
 
 void refuses_original(const std::string& key, const json& value, const std::string& message) {
   CAPTURE(key, value.dump());
-  TinyLlama model = olmo();
+  TinyLlama model = original_olmo();
   model.draw();
   MemorySource source;
   store_original(model, "model.transformer.", source);
@@ -113,7 +113,7 @@ void refuses_original(const std::string& key, const json& value, const std::stri
 }  // namespace
 
 TEST_CASE("olmo: the first files' form is the same model", "[models][olmo]") {
-  TinyLlama model = olmo();
+  TinyLlama model = original_olmo();
   std::string prefix = "model.transformer.";
   SECTION("untied, every head with keys of its own") {}
   SECTION("tied, clamped, shared key heads") {
@@ -165,7 +165,7 @@ TEST_CASE("olmo: another forward of the first form is refused by key", "[models]
 }
 
 TEST_CASE("olmo: a tensor that the first form does not have is refused", "[models][olmo]") {
-  TinyLlama model = olmo();
+  TinyLlama model = original_olmo();
   model.draw();
   MemorySource source;
   store_original(model, "model.transformer.", source);
