@@ -1,7 +1,6 @@
 # Sources of one target are compiled eight at a time: what libtorch's and the host's headers instantiate is then made once
-# for eight and not once for each. A source whose own names clash with a neighbour's is compiled alone; so is one with
-# flags of its own, and the helpers of tests, of which a program links what it calls. The presets `asan`, `tidy` and `fuzz`
-# compile each source alone.
+# for eight and not once for each. A source whose own names clash with a neighbour's is compiled alone, and so is C. The
+# presets `asan`, `tidy` and `fuzz` compile each source alone.
 #
 #   unite_sources(<target>)
 set(replaced_in_tests # tests/faults links mutants of them
@@ -46,20 +45,28 @@ set(compiled_alone
     run/manifest/manifest_train.cpp
     tests/core/plugin/wire/fake_plugin.cpp
     tests/core/plugin/wire/tables_test.cpp
+    tests/support/host_threads.cpp
+    tests/support/test_host.cpp
+    # not every program that links their neighbours has what they need: a module, Catch2
+    tests/plugins/models/model_driver.cpp
+    tests/plugins/quantizers/quantizer_bench.cpp
+    tests/run/built_catalog.cpp
+    tests/support/differences.cpp
+    tests/support/fixtures.cpp
+    tests/support/hub_server.cpp
+    tests/support/project_folders.cpp
+    tests/support/skip.cpp
 )
 
 function(unite_sources target)
   get_target_property(sources ${target} SOURCES)
   get_target_property(folder ${target} SOURCE_DIR)
   get_target_property(type ${target} TYPE)
-  if(folder MATCHES "/tests(/|$)" AND NOT type STREQUAL "EXECUTABLE")
+  if(folder MATCHES "/tests(/|$)" AND NOT type MATCHES "^(EXECUTABLE|STATIC_LIBRARY)$")
     return()
   endif()
-  if(folder MATCHES "/promises$")
+  if(folder STREQUAL "${PROJECT_SOURCE_DIR}/promises")
     return() # each kind's file has a table of the same name
-  endif()
-  if("${sources}" MATCHES "\\.c(;|$)")
-    return() # C has no precompiled headers
   endif()
   foreach(source IN LISTS sources)
     if(source MATCHES "\\$<")
@@ -67,7 +74,7 @@ function(unite_sources target)
     endif()
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY "${folder}")
     cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE path)
-    if(path IN_LIST compiled_alone OR path IN_LIST replaced_in_tests)
+    if(path MATCHES "\\.c$" OR path IN_LIST compiled_alone OR path IN_LIST replaced_in_tests)
       set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
