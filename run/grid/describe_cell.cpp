@@ -53,7 +53,7 @@ nlohmann::json describe_quantizer(const Catalog& catalog, const Experiment& expe
   }
   if (cell.transform) {
     out["transform"] = {{"id", cell.transform->plugin->id},
-                        {"params", cell.transform->parameters},
+                        {"params", set_parameters(cell.transform->parameters)},
                         {"version", cell.transform->plugin->version},
                         {"sha256", cell.transform->plugin->sha256}};
     add_process(catalog, *cell.transform->plugin, "", out["transform"]);

@@ -285,6 +285,7 @@ class Parts {
     }
     if (const std::optional<PluginUse>& transform = what_.quantizer->transform) {
       out_["transform"] = plugin(*transform->plugin, transform->parameters, "/transform");
+      out_["transform"]["params"] = set_parameters(transform->parameters);
     }
     if (!what_.quantizer->calibration) {
       return true;

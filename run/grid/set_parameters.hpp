@@ -1,6 +1,6 @@
-// The parameters of a quantizer as keys and records have them. Those that are null, "not set", are
-// left out: a parameter that a quantizer has gained since, null by default, leaves the keys and
-// records of earlier settings as they were.
+// The parameters of a quantizer or a transform as keys and records have them. Those that are null,
+// "not set", are left out: a parameter that one has gained since, null by default, leaves the keys
+// and records of earlier settings as they were.
 #pragma once
 
 #include <nlohmann/json.hpp>

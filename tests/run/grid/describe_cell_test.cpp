@@ -89,11 +89,12 @@ TEST_CASE("describe cell: a quantizer's parameter that is not set is in no recor
   if (shipped == nullptr) {
     quench::test::skip("rtn is not built without libtorch");
   }
-  const auto said = [&](const nlohmann::json& given) {
+  const auto said = [](const quench::PluginDescription& plugin, const char* not_set,
+                       const nlohmann::json& given) {
     std::vector<quench::ParameterProblem> problems;
-    const nlohmann::json complete = quench::complete_parameters(*shipped, given, problems);
+    const nlohmann::json complete = quench::complete_parameters(plugin, given, problems);
     CHECK(problems.empty());
-    CHECK(complete.contains("format"));
+    CHECK(complete.contains(not_set));
     return quench::set_parameters(complete);
   };
   const nlohmann::json before = {{"bits", 3},
@@ -103,8 +104,10 @@ TEST_CASE("describe cell: a quantizer's parameter that is not set is in no recor
                                  {"modules", nlohmann::json::array()},
                                  {"lm_head", false},
                                  {"embedding", false}};
-  CHECK(said({{"bits", 3}}) == before);
-  CHECK(said({{"format", "mxfp4"}}).at("format") == "mxfp4");
+  CHECK(said(*shipped, "format", {{"bits", 3}}) == before);
+  CHECK(said(*shipped, "format", {{"format", "mxfp4"}}).at("format") == "mxfp4");
+  const quench::PluginDescription& rotation = built.require("transform", "rotation");
+  CHECK(said(rotation, "head_size", {{"draw", 1}}) == nlohmann::json{{"draw", 1}});
 }
 
 TEST_CASE("describe cell: points of a sweep may each keep plugins in the program's process",
