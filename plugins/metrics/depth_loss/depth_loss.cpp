@@ -77,7 +77,8 @@ class DepthLoss final : public kit::Metric {
     for (size_t i = 0; i < now.size(); ++i) {
       differences[i] = now[i] - floating[i];
     }
-    sink.value("depth_loss", mean_of(now) - mean_of(floating), "nats/token", QUENCH_LOWER_IS_BETTER,
+    // Without a direction, as no loss: reports would want the float model's beside it.
+    sink.value("depth_loss", mean_of(now) - mean_of(floating), "nats/token", QUENCH_NO_DIRECTION,
                standard_error_of(differences, mean_of(differences)));
     sink.detail("blocks", static_cast<double>(text.blocks));
     sink.detail("scored", static_cast<double>(text.blocks * (block_ - 1)));
