@@ -32,8 +32,6 @@ namespace {
 using quench::test::ModelDriver;
 using quench::test::Tokens;
 
-const quench::test::InstalledHost host;
-
 struct Shape {
   int64_t blocks, width, heads, inner, vocabulary;
 };

@@ -30,8 +30,6 @@ constexpr int64_t kWidth = 768;
 constexpr int64_t kInner = 3072;
 constexpr int64_t kVocabulary = 50304;
 
-const quench::test::InstalledHost host;
-
 // Float32 tensors of a causal GPT-NeoX model whose elements are made as they are read.
 class RandomSource {
  public:

@@ -33,8 +33,6 @@ using quench::bench::Samples;
 namespace matrix = quench::matrix;
 namespace quantizers = quench::quantizers;
 
-const quench::test::InstalledHost host;
-
 constexpr int64_t kCallRows = 2048;  // rows that reach a quantizer in one call: a micro-batch
 
 // Normal values; neighbouring columns are correlated, as inputs of a layer are, when `mix` > 0.

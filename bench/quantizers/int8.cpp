@@ -25,8 +25,6 @@ using quench::bench::processor_seconds;
 using quench::bench::Samples;
 namespace quantizers = quench::quantizers;
 
-const quench::test::InstalledHost host;
-
 at::Tensor random_matrix(int64_t rows, int64_t columns, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::normal_distribution<float> normal;

@@ -28,7 +28,7 @@ TEST_CASE("depth_loss: from the float loss, block by block, to the quantized one
   REQUIRE(details.at("first").size() == 2);
   CHECK(details.at("first")[1].get<double>() == quantized);
   CHECK(found[0].at("value").get<double>() == quantized - floating);
-  CHECK(found[0].at("direction") == 0);  // a change already: no float value is missed beside it
+  CHECK(found[0].at("direction") == 0);      // a change already: no float value is missed beside it
   CHECK_FALSE(details.contains("outside"));  // rtn leaves embedding and head as they are
 
   SECTION("the first block alone is what a quantizer of that block alone gives") {
