@@ -42,6 +42,11 @@ class QuantizeSink {
     quench_error error{sizeof error, 0, {}};
     check(sink_->linear_op(sink_->context, &op, &error), error);
   }
+  // For quantizers with QUENCH_MAKES_CACHE_OP, which hosts before 1.1 refuse.
+  void cache_op(const quench_cache_op& op) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->cache_op(sink_->context, &op, &error), error);
+  }
 
  private:
   const quench_quantize_sink* sink_;
