@@ -42,4 +42,8 @@ TEST_CASE("gemma2: a config that cannot be is refused by key", "[models][gemma2]
   saved.refuses("use_bidirectional_attention", true, "use_bidirectional_attention true");
 }
 
+TEST_CASE("gemma2: an op changes its keys and values", "[models][gemma2]") {
+  lets_an_op_change_keys_and_values_of_saved("gemma2");
+}
+
 }  // namespace quench::test

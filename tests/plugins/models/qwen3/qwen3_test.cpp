@@ -41,4 +41,8 @@ TEST_CASE("qwen3: a config that cannot be is refused by key", "[models][qwen3]")
                 "wanted a list of 3 types");
 }
 
+TEST_CASE("qwen3: an op changes its keys and values", "[models][qwen3]") {
+  lets_an_op_change_keys_and_values_of_saved("qwen3");
+}
+
 }  // namespace quench::test
