@@ -8,6 +8,7 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/host_tensor.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "run/manifest/single_checkpoint.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
