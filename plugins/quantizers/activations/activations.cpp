@@ -29,7 +29,7 @@ Activations::Activations(const Params& params)
       cache_(cache_settings(params)) {
   check_activations("activations", activations_, params);
   check_cache("activations", cache_, params);
-  kit::expects(activations_.rounds() || rotation_.rotates() || cache_.rounds(),
+  kit::expects(activations_.rounds() || rotation_.rotates() || cache_.acts(),
                "activations: activations = float rounds nothing; wanted a format, cache or rotate");
   for (const std::string& rule : params.modules) {
     kit::expects(rule.ends_with(" skip"), "modules: activations only allows \"PATTERN skip\"");
