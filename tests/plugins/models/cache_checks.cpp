@@ -21,7 +21,7 @@ const InstalledHost host;
 // An op that calls `change` with keys and values [N,K,D], and counts.
 struct Op {
   std::function<void(at::Tensor& keys, at::Tensor& values)> change;
-  std::vector<int32_t> ids;  // of the batch that it was given last
+  std::vector<int32_t> ids = {};  // of the batch that it was given last
   int calls = 0;
   int releases = 0;
 
@@ -32,8 +32,8 @@ struct Op {
               auto& self = *static_cast<Op*>(context);
               ++self.calls;
               return kit::guard(error, [&] {
-                const auto ids = kit::elements<int32_t>(*args->batch->tokens, "tokens");
-                self.ids.assign(ids.begin(), ids.end());
+                const auto given = kit::elements<int32_t>(*args->batch->tokens, "tokens");
+                self.ids.assign(given.begin(), given.end());
                 at::Tensor keys = kit::borrow(*args->keys);
                 at::Tensor values = kit::borrow(*args->values);
                 self.change(keys, values);
