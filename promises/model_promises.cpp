@@ -333,6 +333,45 @@ void a_linear_op_replaces_and_leaves(Candidate& candidate) {
   }
 }
 
+void a_cache_op_is_asked_and_leaves(Candidate& candidate) {
+  struct Counts {
+    int applied = 0;
+    int released = 0;
+    bool changes = false;
+  } counts;
+  const auto apply = [](void* context, const quench_cache_args* args,
+                        quench_error*) noexcept -> quench_status {
+    auto& own = *static_cast<Counts*>(context);
+    ++own.applied;
+    for (float& value : kit::elements<float>(*args->values, "values")) {
+      value = own.changes ? 0 : value;
+    }
+    return QUENCH_OK;
+  };
+  const auto release = [](void* context) noexcept { ++static_cast<Counts*>(context)->released; };
+  OpenModel model(candidate);
+  if (model.table.set_cache_op == nullptr) {
+    skip("it has no set_cache_op");
+  }
+  const Batch batch = some_batch(model, 1, 12);
+  const std::vector<double> before = model.score(batch).nll;
+  const quench_cache_op op = {sizeof op, &counts, apply, release};
+  const quench_status status = model.table.set_cache_op(model.model, 0, &op, &model.error);
+  if (status == QUENCH_UNSUPPORTED) {
+    expect(counts.released == 0, "set_cache_op: releases an op that it refuses");
+    skip("its first block keeps no keys and values");
+  }
+  model.ok(status);
+  expect_same("nll", model.score(batch).nll, before, "with an op that changes nothing");
+  expect(counts.applied >= 1, "set_cache_op: the op is not asked");
+  counts.changes = true;
+  expect(model.score(batch).nll != before, "set_cache_op: values of zeros change nothing");
+  model.ok(model.table.set_cache_op(model.model, 0, nullptr, &model.error));
+  expect(counts.released == 1, "set_cache_op: the op is released {} times, wanted once",
+         counts.released);
+  expect_same("nll", model.score(batch).nll, before, "after the op was taken back");
+}
+
 // In float64, along one direction for each parameter.
 void gradients_are_those_of_differences(Candidate& candidate) {
   OpenModel model(candidate, candidate.model(), 0, kit::kFloat64);
@@ -494,6 +533,7 @@ constexpr Promise kPromises[] = {
     {"packed segments are contexts of their own", segments_are_contexts_of_their_own},
     {"it is itself again after weights are restored", weights_come_back},
     {"an op replaces a linear and is let go", a_linear_op_replaces_and_leaves},
+    {"an op on keys and values is asked and let go", a_cache_op_is_asked_and_leaves},
     {"gradients are those of differences", gradients_are_those_of_differences},
     {"missing, unexpected and misshapen tensors are named", wrong_tensors_are_named},
     {"ids outside the vocabulary are refused", ids_outside_the_vocabulary_are_refused},

@@ -115,6 +115,14 @@ quench_status take_linear_op(void* context, const quench_linear_op* op,
   return status;
 }
 
+quench_status take_cache_op(void* context, const quench_cache_op* op, quench_error*) noexcept {
+  static_cast<Sink*>(context)->result->cache_op = true;
+  if (op->release != nullptr) {
+    op->release(op->context);
+  }
+  return QUENCH_OK;
+}
+
 template <typename T>
 std::vector<double> widened(const SinkTensor& tensor, size_t count) {
   const auto* values = reinterpret_cast<const T*>(tensor.bytes.data());
@@ -254,8 +262,8 @@ QuantizedLinear run_group(QuantizerInstance& owner, quench_quantizer* quantizer,
   const quench_tensor weight_view = weight.view();
   const quench_tensor dequantized_view = dequantized.view();
   Sink sink{{}, &result, input.out, input.in};
-  const quench_quantize_sink table = {sizeof table, &sink,     make_tensor,
-                                      take_number,  take_text, take_linear_op};
+  const quench_quantize_sink table = {sizeof table, &sink,          make_tensor,  take_number,
+                                      take_text,    take_linear_op, take_cache_op};
   const quench_quantize_args args = {sizeof args,       0,      0,      &weight_view,
                                      &dequantized_view, &table, nullptr};
   failed("quantize", owner.table.quantize(quantizer, owner.state, &args, &error));

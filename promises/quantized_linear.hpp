@@ -24,6 +24,7 @@ struct QuantizedLinear {
   std::map<std::string, quench_dtype> dtypes;
   std::map<std::string, double> numbers;
   bool linear_op = false;
+  bool cache_op = false;
   std::vector<float> op_output;  // [rows, out], of the op on rows of this side's own
 
   // Throws Broken for anything but a result.

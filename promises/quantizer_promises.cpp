@@ -64,11 +64,11 @@ void a_linear_is_quantized(Candidate& candidate) {
 }
 
 void needs_are_known_bits(Candidate& candidate) {
-  constexpr uint32_t kKnown = QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS | QUENCH_NEEDS_FLOAT_STREAM |
-                              QUENCH_NEEDS_SEQUENTIAL | QUENCH_NEEDS_BLOCK_REPLAY |
-                              QUENCH_MAKES_LINEAR_OP | QUENCH_NEEDS_BLOCK_ROWS |
-                              QUENCH_NEEDS_FLOAT_ROWS | QUENCH_QUANTIZES_HEAD |
-                              QUENCH_QUANTIZES_EMBEDDING | QUENCH_TAKES_DEVICE_WEIGHTS;
+  constexpr uint32_t kKnown =
+      QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS | QUENCH_NEEDS_FLOAT_STREAM | QUENCH_NEEDS_SEQUENTIAL |
+      QUENCH_NEEDS_BLOCK_REPLAY | QUENCH_MAKES_LINEAR_OP | QUENCH_NEEDS_BLOCK_ROWS |
+      QUENCH_NEEDS_FLOAT_ROWS | QUENCH_QUANTIZES_HEAD | QUENCH_QUANTIZES_EMBEDDING |
+      QUENCH_TAKES_DEVICE_WEIGHTS | QUENCH_MAKES_CACHE_OP;
   const uint32_t needs = quantizer_needs(candidate);
   expect((needs & ~kKnown) == 0, "needs has the bits {:#x}, of which this host knows none",
          needs & ~kKnown);
@@ -389,6 +389,9 @@ void an_op_is_a_function(Candidate& candidate) {
   const bool says = (quantizer_needs(candidate) & QUENCH_MAKES_LINEAR_OP) != 0;
   expect(result.linear_op == says, "it gives {}, and needs says {}",
          result.linear_op ? "an op" : "no op", says ? "an op" : "none");
+  const bool says_cache = (quantizer_needs(candidate) & QUENCH_MAKES_CACHE_OP) != 0;
+  expect(result.cache_op == says_cache, "it gives {} on keys and values, and needs says {}",
+         result.cache_op ? "an op" : "no op", says_cache ? "an op" : "none");
   if (!result.linear_op) {
     skip("it makes no op");
   }

@@ -129,7 +129,7 @@ std::vector<MetricWeights> WeightsRun::further_weights(const MetricCell& metric,
     if (variant.kept->has_ops()) {
       fail(QUENCH_UNSUPPORTED,
            "metric {}: compares weights, and the quantizer replaces linears by operations of its "
-           "own",
+           "own or changes keys and values",
            metric.plugin->id);
     }
     out.push_back({"float", checkpoint_.branch, checkpoint_.step, checkpoint_.tokens,

@@ -13,8 +13,8 @@ semicolon of what it is about. Of a parameter or a member, separated by semicolo
     /*: life object */         how long it is lent: as long as the object (object), the process (kept); owned, scratch
     /*: is out view */         the whole type, where the words above do not give it
 
-Of a function: `optional`, or `optional group NAME` for functions that are there together; `closes` what its last object is;
-`life object` or `life next` of what it returns; `keeps` its arguments as long as its object; `returns T`; `local REASON` where
+Of a function: `optional`, or `optional group NAME` for functions that are there together; `since 1.1`, the version that
+added it; `closes` what its last object is; `life object` or `life next` of what it returns; `keeps` its arguments as long as its object; `returns T`; `local REASON` where
 it cannot be called from another process. Of a struct, after its brace: `local REASON`, `entry`. Everything else follows from
 the declarations: docs/worker.md has the types.
 """
@@ -270,7 +270,7 @@ class Abi:
                 out["closes"] = True
             elif word == "keeps":
                 out["arguments"] = "object"
-            elif word in ("life", "local", "returns"):
+            elif word in ("life", "local", "returns", "since"):
                 out[word] = rest
             else:
                 raise SystemExit(f"{struct.name}.{member.name}: unknown note `{note}`")
@@ -319,7 +319,16 @@ class Abi:
                 "interfaces" if self.is_interface(struct.name) else "tables"
             out[group][struct.name] = self.group(struct)
         out["interfaces"].update(self.bare)
+        self.number(out["services"])
         return out
+
+    @staticmethod
+    def number(services):
+        """Numbers what other processes call of all services: what a later minor added comes behind the rest, so that no number changes."""
+        functions = [function for service in services.values() if "local" not in service for function in service["functions"]]
+        functions.sort(key=lambda function: [int(part) for part in function.get("since", "0").split(".")])
+        for number, function in enumerate(functions):
+            function["number"] = number
 
 
 def text_of(description):

@@ -92,6 +92,8 @@ def signature(function):
     marks = []
     if "optional" in function:
         marks.append("optional" if function["optional"] is True else f"optional, group {function['optional']}")
+    if "since" in function:
+        marks.append(f"since {function['since']}")
     if "life" in function:
         marks.append(f"life {function['life']}")
     if function.get("arguments") == "object":

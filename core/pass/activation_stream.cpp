@@ -314,6 +314,19 @@ ActivationStream::Carried ActivationStream::replay(size_t batch, uint32_t block,
   return carried;
 }
 
+void ActivationStream::with_input(
+    size_t batch, bool kept,
+    const std::function<void(const quench_batch&, const quench_tensor&)>& body) {
+  if (!kept) {
+    visit(batch);
+  }
+  // What was kept may rest in host memory.
+  const Carried input =
+      kept ? copy({kept_.at(batch).front()}) : Carried{states_[batch].carried.front()};
+  const BatchView ids(states_[batch]);
+  body(ids.batch, input.front().tensor.view());
+}
+
 void ActivationStream::rewind() {
   for (size_t b = 0; b < states_.size(); ++b) {
     states_[b].carried = std::move(kept_.at(b));

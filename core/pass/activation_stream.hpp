@@ -65,6 +65,10 @@ class ActivationStream {
   // The result of stages first .. last-1 on a copy of what the micro-batch carries or, with `kept`,
   // of what it carried at keep().
   Carried replay(size_t batch, uint32_t block, uint32_t first, uint32_t last, bool kept);
+  // Shows what the micro-batch carries now or, with `kept`, carried at keep(), into stage 0: its
+  // ids and the residual stream, which must not be changed.
+  void with_input(size_t batch, bool kept,
+                  const std::function<void(const quench_batch&, const quench_tensor&)>& body);
   // The tensors that the micro-batch carries now, in the order of carry(block, stage).
   std::vector<quench_tensor> carried(size_t batch);
   // Drops what the micro-batch carries.

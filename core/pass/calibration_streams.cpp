@@ -110,7 +110,7 @@ void CalibrationStreams::show_head_rows(ObservedGroup& group) {
 }
 
 PassReplay CalibrationStreams::replay(uint32_t block, uint32_t stage, bool from_kept) {
-  return {model_, *stream_, block, stage, from_kept};
+  return {model_, *stream_, float_stream_ ? &*float_stream_ : nullptr, block, stage, from_kept};
 }
 
 }  // namespace quench

@@ -290,6 +290,11 @@ const quench_model_table& CopiedModel::table() {
       .extension = [](const quench_model* self, const char* id) noexcept -> const void* {
         return answer_of<const void*>(nullptr, [&] { return extension(self, id); });
       },
+      .set_cache_op = [](quench_model* self, uint32_t block, const quench_cache_op* op,
+                         quench_error* error) noexcept -> quench_status {
+        return guarded(error, [&] { model_of(self).set_cache_op(block, op); });
+      },
+      .block_gradient = nullptr,
   };
   return kTable;
 }

@@ -23,19 +23,21 @@ namespace quench {
 
 namespace {
 
+template <typename Op>
 struct NamedOp {
-  quench_linear_op op;
+  Op op;
   std::string label;
   std::string linear;
 };
 
-quench_status apply(void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
-                    quench_error* error) noexcept {
-  const auto& own = *static_cast<const NamedOp*>(context);
+template <typename Op, typename... Args>
+quench_status apply_named(void* context, const char* what, quench_error* error,
+                          Args... args) noexcept {
+  const auto& own = *static_cast<const NamedOp<Op>*>(context);
   return guarded(error, [&] {
     quench_error said{sizeof said, 0, {}};
-    const PluginCall call(own.label.c_str(), "linear op", {own.linear.c_str()});
-    const quench_status status = own.op.apply(own.op.context, x, y, stream, &said);
+    const PluginCall call(own.label.c_str(), what, {own.linear.c_str()});
+    const quench_status status = own.op.apply(own.op.context, args..., &said);
     if (status != QUENCH_OK) {
       said.message[sizeof said.message - 1] = '\0';
       fail(status, "{}", said.message);
@@ -43,8 +45,9 @@ quench_status apply(void* context, const quench_tensor* x, const quench_tensor* 
   });
 }
 
-void release(void* context) noexcept {
-  const std::unique_ptr<NamedOp> own(static_cast<NamedOp*>(context));
+template <typename Op>
+void release_named(void* context) noexcept {
+  const std::unique_ptr<NamedOp<Op>> own(static_cast<NamedOp<Op>*>(context));
   if (own->op.release != nullptr) {
     const PluginCall call(own->label.c_str(), "release");
     own->op.release(own->op.context);
@@ -55,8 +58,22 @@ void release(void* context) noexcept {
 // about the plugin at work then name it instead of the model, and it leaves the floating-point
 // state unchanged. Takes ownership of `op`.
 quench_linear_op named_op(const quench_linear_op& op, std::string label, std::string linear) {
-  auto made = std::make_unique<NamedOp>(NamedOp{op, std::move(label), std::move(linear)});
-  return {sizeof(quench_linear_op), made.release(), apply, release};
+  using Named = NamedOp<quench_linear_op>;
+  return {sizeof(quench_linear_op), new Named{op, std::move(label), std::move(linear)},
+          [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
+             quench_error* error) noexcept {
+            return apply_named<quench_linear_op>(context, "linear op", error, x, y, stream);
+          },
+          release_named<quench_linear_op>};
+}
+
+quench_cache_op named_op(const quench_cache_op& op, std::string label, std::string linear) {
+  using Named = NamedOp<quench_cache_op>;
+  return {sizeof(quench_cache_op), new Named{op, std::move(label), std::move(linear)},
+          [](void* context, const quench_cache_args* args, quench_error* error) noexcept {
+            return apply_named<quench_cache_op>(context, "cache op", error, args);
+          },
+          release_named<quench_cache_op>};
 }
 
 // Quantizers work on float32, or on float64 if the model does.
@@ -214,6 +231,7 @@ void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group
       }
       take_weight(setting, linear.weight, dequantized);
     }
+    set_cache_op(setting, block, linear, sink);
     layer.numbers = std::move(sink.numbers);
     layer.texts = std::move(sink.texts);
     if (options_.calibration != nullptr) {
@@ -269,6 +287,7 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
     }
     take_weight(setting, info.weight, dequantized);
   }
+  set_cache_op(setting, block, info, sink);
   layer.numbers = std::move(sink.numbers);
   layer.texts = std::move(sink.texts);
   if (calibrated) {
@@ -309,6 +328,22 @@ void LinearQuantization::set_op(const PassSetting& setting, uint32_t block,
     op = divided_inputs(model_, op, *group.input_scale());
   }
   kept_.set_op(block, group.index(), linear, op);
+}
+
+void LinearQuantization::set_cache_op(const PassSetting& setting, uint32_t block,
+                                      const quench_linear_info& linear, QuantizeSink& sink) {
+  const std::optional<quench_cache_op> given = sink.take_cache_op();
+  if (!given) {
+    return;
+  }
+  const std::string label = "quantizer " + setting.quantizer->id();
+  const quench_cache_op op = named_op(*given, label, linear.name);
+  if (settings_.rows_from() == RowsFrom::kFloat) {
+    op.release(op.context);
+    fail(QUENCH_UNSUPPORTED, "{}: an op on keys and values cannot wait for the end of a float pass",
+         label);
+  }
+  kept_.set_cache_op(block, op);
 }
 
 void LinearQuantization::take_weight(PassSetting& setting, const std::string& name,

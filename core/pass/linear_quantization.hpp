@@ -41,6 +41,9 @@ class LinearQuantization {
                       QuantizeSink& sink);
   void set_op(const PassSetting& setting, uint32_t block, const ObservedGroup& group,
               uint32_t linear, quench_linear_op op);
+  // Sets the op on keys and values that the quantizer has put into the sink, if it has.
+  void set_cache_op(const PassSetting& setting, uint32_t block, const quench_linear_info& linear,
+                    QuantizeSink& sink);
   // Into the model, or to wait in host memory for the end of the pass.
   void take_weight(PassSetting& setting, const std::string& name, const DeviceTensor& dequantized);
   void take_weight(PassSetting& setting, const std::string& name, const HostTensor& dequantized);

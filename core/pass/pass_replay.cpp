@@ -34,9 +34,14 @@ class Overlays {
 
 }  // namespace
 
-PassReplay::PassReplay(ModelHandle& model, ActivationStream& stream, uint32_t block, uint32_t stage,
-                       bool kept)
-    : model_(model), stream_(stream), block_(block), stage_(kept ? 0 : stage), kept_(kept) {}
+PassReplay::PassReplay(ModelHandle& model, ActivationStream& stream, ActivationStream* float_stream,
+                       uint32_t block, uint32_t stage, bool kept)
+    : model_(model),
+      stream_(stream),
+      float_stream_(float_stream),
+      block_(block),
+      stage_(kept ? 0 : stage),
+      kept_(kept) {}
 
 quench_replay_place PassReplay::place() const {
   const quench_block_info& info = model_.block(block_);
@@ -62,6 +67,38 @@ std::span<const quench_tensor> PassReplay::replay(const quench_replay_args& args
 
 void PassReplay::weight(const std::string& parameter, const quench_tensor& destination) {
   model_.weight_get(parameter, destination);
+}
+
+double PassReplay::gradient(const quench_replay_gradient_args& args) {
+  if (stage_ != 0) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "gradient: the batches are held at stage {} of block {}, wanted 0, the block's input",
+         stage_, block_);
+  }
+  if (args.batch >= stream_.batches().size()) {
+    fail(QUENCH_INVALID_ARGUMENT, "gradient: batch {} of {}", args.batch, stream_.batches().size());
+  }
+  const Overlays overlays(model_, {args.overlays, args.overlay_count});
+  double loss = 0;
+  stream_.with_input(args.batch, kept_, [&](const quench_batch& batch, const quench_tensor& h) {
+    loss = model_.block_gradient({sizeof(quench_block_gradient_args), 0, block_, args.weight_count,
+                                  &batch, &h, args.target, args.slope, args.weight, args.names,
+                                  args.gradients, args.stream});
+  });
+  return loss;
+}
+
+std::span<const quench_tensor> PassReplay::float_output(uint64_t batch) {
+  if (float_stream_ == nullptr || !kept_) {
+    fail(QUENCH_FAILED_PRECONDITION,
+         "float_output: no float model runs beside this pass to the end of each block");
+  }
+  if (batch >= float_stream_->batches().size()) {
+    fail(QUENCH_INVALID_ARGUMENT, "float_output: batch {} of {}", batch,
+         float_stream_->batches().size());
+  }
+  float_views_ = float_stream_->carried(batch);
+  return float_views_;
 }
 
 }  // namespace quench

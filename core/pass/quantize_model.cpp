@@ -10,11 +10,11 @@ namespace quench {
 
 namespace {
 
-constexpr uint32_t kKnownNeeds = QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS | QUENCH_NEEDS_FLOAT_STREAM |
-                                 QUENCH_NEEDS_SEQUENTIAL | QUENCH_NEEDS_BLOCK_REPLAY |
-                                 QUENCH_MAKES_LINEAR_OP | QUENCH_NEEDS_BLOCK_ROWS |
-                                 QUENCH_NEEDS_FLOAT_ROWS | QUENCH_QUANTIZES_HEAD |
-                                 QUENCH_QUANTIZES_EMBEDDING | QUENCH_TAKES_DEVICE_WEIGHTS;
+constexpr uint32_t kKnownNeeds =
+    QUENCH_NEEDS_ROWS | QUENCH_USES_ROWS | QUENCH_NEEDS_FLOAT_STREAM | QUENCH_NEEDS_SEQUENTIAL |
+    QUENCH_NEEDS_BLOCK_REPLAY | QUENCH_MAKES_LINEAR_OP | QUENCH_NEEDS_BLOCK_ROWS |
+    QUENCH_NEEDS_FLOAT_ROWS | QUENCH_QUANTIZES_HEAD | QUENCH_QUANTIZES_EMBEDDING |
+    QUENCH_TAKES_DEVICE_WEIGHTS | QUENCH_MAKES_CACHE_OP;
 
 void check_needs(const QuantizerHandle& quantizer, bool calibrated) {
   const uint32_t needs = quantizer.needs();

@@ -57,6 +57,13 @@ void QuantizeSink::take_linear_op(const quench_linear_op* op) {
   op_ = *op;
 }
 
+void QuantizeSink::keep_cache_op(const quench_cache_op* op) {
+  if (cache_op_.has_value()) {
+    fail(QUENCH_INVALID_ARGUMENT, "the op on keys and values is given twice");
+  }
+  cache_op_ = *op;
+}
+
 QuantizeSink::QuantizeSink(uint64_t weights)
     : tensor_room_("tensors of one linear", kMostTables + kTensorBytesOfWeight * weights),
       word_room_("numbers and texts of one linear", kMostWords),
@@ -65,7 +72,8 @@ QuantizeSink::QuantizeSink(uint64_t weights)
             Called<&QuantizeSink::take_tensor>::call,
             Called<&QuantizeSink::take_number>::call,
             Called<&QuantizeSink::take_text>::call,
-            Called<&QuantizeSink::take_linear_op>::call} {}
+            Called<&QuantizeSink::take_linear_op>::call,
+            Called<&QuantizeSink::keep_cache_op>::call} {}
 
 void QuantizeSink::require_room(const std::string& label) const {
   tensor_room_.require_enough(label);
@@ -76,12 +84,19 @@ QuantizeSink::~QuantizeSink() {
   if (op_ && op_->release != nullptr) {
     op_->release(op_->context);
   }
+  if (cache_op_ && cache_op_->release != nullptr) {
+    cache_op_->release(cache_op_->context);
+  }
 }
 
 std::optional<quench_linear_op> QuantizeSink::take_op() {
   std::optional<quench_linear_op> taken = op_;
   op_.reset();
   return taken;
+}
+
+std::optional<quench_cache_op> QuantizeSink::take_cache_op() {
+  return std::exchange(cache_op_, std::nullopt);
 }
 
 }  // namespace quench

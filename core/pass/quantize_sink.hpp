@@ -27,6 +27,7 @@ class QuantizeSink {
   bool has_op() const { return op_.has_value(); }
   // The op, if the quantizer made one; passes ownership to the caller.
   std::optional<quench_linear_op> take_op();
+  std::optional<quench_cache_op> take_cache_op();
   // Throws Error(RESOURCE_EXHAUSTED) where the quantizer `label` gave more than the host takes.
   void require_room(const std::string& label) const;
 
@@ -36,12 +37,14 @@ class QuantizeSink {
   void take_number(const char* name, double value);
   void take_text(const char* name, const char* value);
   void take_linear_op(const quench_linear_op* op);
+  void keep_cache_op(const quench_cache_op* op);
 
   SinkRoom tensor_room_;
   SinkRoom word_room_;
   std::vector<HostTensor> replaced_;  // under whose name came another; the call may write to them
   quench_quantize_sink sink_;
   std::optional<quench_linear_op> op_;
+  std::optional<quench_cache_op> cache_op_;
 };
 
 }  // namespace quench

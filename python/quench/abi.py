@@ -104,13 +104,9 @@ class Description:
         self.interfaces = {name: Group(name, group, _functions(group)) for name, group in data["interfaces"].items()}
         self.tables = {name: Group(name, group, _functions(group)) for name, group in data["tables"].items()}
         self.table_of_kind = {table.kind: table for table in self.tables.values() if table.kind}
-        served = []  # functions of the services, one table after the other
-        self.services = {}
-        for name, service in data["services"].items():
-            if "local" not in service:
-                for function in service["functions"]:
-                    served.append(Function(function, len(served)))
-                    self.services[name, served[-1].name] = served[-1]
+        self.services = {(name, function["name"]): Function(function, function["number"])
+                         for name, service in data["services"].items() if "local" not in service for function in service["functions"]}
+        served = sorted(self.services.values(), key=lambda function: function.number)
         self.host = Group("services", {}, served)
         for group in [*self.interfaces.values(), *self.tables.values(), self.host]:
             for function in group.functions:

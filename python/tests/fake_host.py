@@ -37,15 +37,7 @@ def function_number(table, name):
 
 
 def service_number(service, name):
-    number = 0
-    for key, group in ABI["services"].items():
-        if "local" in group:
-            continue
-        for function in group["functions"]:
-            if (key, function["name"]) == (service, name):
-                return number
-            number += 1
-    raise KeyError(name)
+    return next(function["number"] for function in ABI["services"][service]["functions"] if function["name"] == name)
 
 
 def mask(interface, *names):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plugins of 1.0 and of a made-up 1.1, in hosts of 1.0 and of that 1.1: the outcome of each is what docs/abi.md promises, and the
+"""Plugins of 1.0 and of a made-up 1.2, in hosts of today, 1.1, and of that 1.2: the outcome of each is what docs/abi.md promises, and the
 numbers are those of tests/golden/1.0/numbers.txt.
 
     hosts_test.py FOLDER_OF_GOLDENS BUILD_FOLDER
@@ -13,7 +13,7 @@ BUILD, GOLDEN = pathlib.Path(sys.argv.pop()), pathlib.Path(sys.argv.pop())
 NUMBERS = (GOLDEN / "1.0/numbers.txt").read_text().splitlines()
 OLD = sorted((GOLDEN / "1.0").glob("*.so"))
 LATER = [BUILD / "later" / file.name for file in OLD]
-TOYS = [BUILD / f"later/planned_toys_{needs}.so" for needs in (0, 1)]
+TOYS = [BUILD / f"later/planned_toys_{needs}.so" for needs in (0, 2)]
 
 
 def host(name, *plugins):
@@ -36,15 +36,15 @@ class HostsTest(unittest.TestCase):
     def test_written_for_1_0_in_a_host_of_the_future(self):
         self.assertEqual(host("golden_host_later", *OLD), NUMBERS)
 
-    def test_written_for_1_1_with_less_in_a_host_of_the_past(self):
+    def test_written_for_1_2_with_less_in_a_host_of_the_past(self):
         self.assertEqual(host("golden_host", *LATER), NUMBERS)
 
-    def test_written_for_1_1_in_a_host_of_its_own_version(self):
+    def test_written_for_1_2_in_a_host_of_its_own_version(self):
         self.assertEqual(host("golden_host_later", *LATER), NUMBERS)
 
     def test_needs_more_than_the_host_has(self):
         self.assertEqual(host("golden_host", TOYS[1]),
-                         ["planned_toys_1.so: needs a host of plugin ABI 1.1, this quench has 1.0: take a later quench"])
+                         ["planned_toys_2.so: needs a host of plugin ABI 1.2, this quench has 1.1: take a later quench"])
 
     def test_does_with_less_and_says_what_it_misses(self):
         self.assertEqual(host("golden_host", TOYS[0]), ["planned_toys_0.so: this quench sets no ops on inputs"])

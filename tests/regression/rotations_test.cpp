@@ -4,87 +4,22 @@
 #include <cmath>
 #include <map>
 
-#include "tests/regression/program.hpp"
-#include "tests/regression/reference.hpp"
-#include "tests/support/answer.hpp"
-#include "tests/support/fixtures.hpp"
-#include "tests/support/temporary.hpp"
+#include "tests/regression/short_text.hpp"
 
 namespace quench::test::rotations {
 
-namespace {
-
-const std::vector<std::string> kModels = {"apertus", "gpt_neox-seq", "gpt_neox-small",
-                                          "llama",   "olmo-clip",    "olmo-tied",
-                                          "olmo2",   "opensci",      "smollm3"};
-constexpr int kBlock = 64;
-
-// A few thousand characters that no fixture was trained on, in a file.
-class RotationText {
- public:
-  RotationText()
-      : file_(folder_.write("text.txt", read_file(public_data("text/tinyshakespeare.txt"))
-                                            .substr(ValidationText::kFrom, 6000))) {}
-  std::string path() const { return file_.string(); }
-
-  // Records by model and label, "llama/rtn"; that of the float model is "llama/float".
-  // `quantizers` are entries of a manifest.
-  std::map<std::string, nlohmann::json> run(const std::vector<std::string>& models,
-                                            const std::string& quantizers,
-                                            const std::string& dtype = "float32") const {
-    std::string branches;
-    for (const std::string& model : models) {
-      branches += "    " + model + ": {model: " + fixture("models/" + model).string() + "}\n";
-    }
-    const TemporaryDir folder;
-    const auto manifest = folder.write(
-        "manifest.yaml",
-        "dtype: " + dtype + "\ncheckpoints:\n  branches:\n" + branches +
-            "calibration:\n  text: {corpus: text, sequences: 8, length: 64, packing: concat}\n" +
-            "quantizers:\n" + quantizers + "metrics:\n  - validation_loss: {corpus: text, block: " +
-            std::to_string(kBlock) + "}\ncorpora:\n  text: {text: {path: " + path() + "}}\n");
-    const std::filesystem::path home = folder / "home";
-    make_home(home);
-    const Finished finished =
-        run_quench({"run", manifest.string(), "--out", (folder / "results").string(), "--json",
-                    "--plugin-path", test_plugins().string()},
-                   {{"QUENCH_HOME", home.string()}});
-    INFO(finished.err);
-    REQUIRE((finished.code == 0 || finished.code == 1));  // 1: a cell failed
-    std::map<std::string, nlohmann::json> out;
-    for (const nlohmann::json& record : records_of(data_of(finished.out), "validation_loss")) {
-      const nlohmann::json& quantizer = record.at("quantizer");
-      out[record.at("checkpoint").at("branch").get<std::string>() + "/" +
-          (quantizer.is_null() ? "float" : quantizer.at("label").get<std::string>())] = record;
-    }
-    return out;
-  }
-
- private:
-  TemporaryDir folder_;
-  std::filesystem::path file_;
-};
-
-double loss_of(const nlohmann::json& record) {
-  INFO(record.dump());
-  REQUIRE(record.at("error").is_null());
-  return record.at("value");
-}
-
-}  // namespace
-
 TEST_CASE("rotations: inputs that are rotated and not rounded leave every family's loss",
           "[regression][rotations]") {
-  const RotationText text;
+  const ShortText text;
   for (const auto& [dtype, bound] :
        std::map<std::string, double>{{"float64", 1e-12}, {"float32", 1e-5}}) {
-    const auto records = text.run(kModels,
+    const auto records = text.run(kFixtureFamilies,
                                   "  - activations: {activations: float, rotate: all}\n"
                                   "    label: all\n"
                                   "  - activations: {activations: float, rotate: inner}\n"
                                   "    label: inner\n",
                                   dtype);
-    for (const std::string& model : kModels) {
+    for (const std::string& model : kFixtureFamilies) {
       CAPTURE(model, dtype);
       const double float_loss = loss_of(records.at(model + "/float"));
       for (const std::string label : {"all", "inner"}) {
@@ -107,7 +42,7 @@ TEST_CASE("rotations: inputs that are rotated and not rounded leave every family
 // The host's bound on logits in float64 is 1e-11 of their size.
 TEST_CASE("rotations: heads and the stream are rotated together where a family lets them",
           "[regression][rotations]") {
-  const RotationText text;
+  const ShortText text;
   for (const bool stream : {true, false}) {
     const std::vector<std::string> models =
         stream ? std::vector<std::string>{"apertus", "gpt_neox-small", "llama", "olmo-tied"}
@@ -137,7 +72,7 @@ TEST_CASE("rotations: heads and the stream are rotated together where a family l
 
 TEST_CASE("rotations: what a family has no place for fails its cell alone, in one line",
           "[regression][rotations]") {
-  const RotationText text;
+  const ShortText text;
   std::string quantizers = "  - rtn: {bits: 8}\n    label: plain\n";
   for (const auto& [label, transform] :
        std::map<std::string, std::string>{{"heads of 12", "{rotation: {head_size: 12}}"},
@@ -172,7 +107,7 @@ TEST_CASE("rotations: what a family has no place for fails its cell alone, in on
 
 TEST_CASE("rotations: 4 bits of weights and inputs bear outlying channels if these are rotated",
           "[regression][rotations]") {
-  const RotationText text;
+  const ShortText text;
   const std::vector<std::string> models = {"llama", "opensci", "smollm3"};
   const std::string all = "  - rtn: {bits: 4, group_size: -1, activations: int4";
   const auto records =
@@ -197,7 +132,7 @@ TEST_CASE("rotations: 4 bits of weights and inputs bear outlying channels if the
 // weights it beats rounding there, as it does without a rotation.
 TEST_CASE("rotations: gptq errs less than rounding after them, and awq no more",
           "[regression][rotations]") {
-  const RotationText text;
+  const ShortText text;
   const std::string after = "    calibration: text\n    transform: {rotation: {head_size: 16}}\n";
   const auto records =
       text.run({"llama"},
@@ -233,7 +168,7 @@ TEST_CASE("rotations: gptq errs less than rounding after them, and awq no more",
 TEST_CASE("rotations: codes of rotated weights are not written to a file",
           "[regression][rotations]") {
   const TemporaryDir folder;
-  const RotationText text;
+  const ShortText text;
   const Finished finished = run_quench({"quantize", fixture("models/llama").string(), "--quantizer",
                                         "rtn:bits=4,group_size=16,rotate=inner", "--format", "gptq",
                                         "-o", (folder / "out").string()});

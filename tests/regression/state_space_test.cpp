@@ -131,6 +131,14 @@ TEST_CASE("state space: rotated inputs leave the loss", "[regression][rotations]
   }
 }
 
+TEST_CASE("state space: there are no keys and values to round", "[regression][cache]") {
+  const StateSpaceModel model;
+  const std::string said =
+      records_of(model.eval("rtn:bits=8,cache=int4"), "validation_loss").at(1).at("error");
+  CHECK(said.find('\n') == std::string::npos);
+  CHECK_THAT(said, Catch::Contains("block 0 keeps no keys and values of earlier tokens"));
+}
+
 TEST_CASE("state space: rtn and gptq quantize every linear, gptq the closer one", "[regression]") {
   const StateSpaceModel model;
   std::vector<double> errors;

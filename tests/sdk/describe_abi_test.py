@@ -84,6 +84,22 @@ typedef struct quench_clock { /*: local time of the process itself */
         self.assertEqual(abi["services"]["quench_clock"], {
             "header": "thing.h", "service": "quench.clock/1", "local": "time of the process itself", "functions": ["now"]})
 
+    def test_what_a_later_minor_adds_to_a_service_is_numbered_behind_the_rest(self):
+        service = """
+#define QUENCH_SERVICE_{0} "quench.{1}/1"
+typedef struct quench_{1} {{
+  uint32_t struct_size;
+  uint64_t (*old)(const quench_host* host) QUENCH_NOEXCEPT;
+  /*: {2} */
+  uint64_t (*new)(const quench_host* host) QUENCH_NOEXCEPT;
+}} quench_{1};
+"""
+        abi = self.described(TABLE + service.format("CLOCK", "clock", "optional; since 1.10") +
+                             service.format("WATCH", "watch", "optional; since 1.9"))
+        functions = [function for name in ("quench_clock", "quench_watch") for function in abi["services"][name]["functions"]]
+        self.assertEqual([(one["name"], one.get("since"), one["number"]) for one in functions],
+                         [("old", None, 0), ("new", "1.10", 3), ("old", None, 1), ("new", "1.9", 2)])
+
     def test_what_it_does_not_know_is_refused(self):
         for change, message in ((("/*: null */", "/*: nul */"), "unknown note `nul`"),
                                 (("/*: closes */", "/*: ends */"), "unknown note `ends`"),

@@ -6,14 +6,12 @@ namespace quench {
 
 namespace {
 
-using SharedOp = std::shared_ptr<const quench_linear_op>;
+template <typename Op>
+using Shared = std::shared_ptr<const Op>;
 
-const SharedOp& op_of(void* context) {
-  return *static_cast<const SharedOp*>(context);
-}
-
-SharedOp owned(const quench_linear_op& op) {
-  return {new quench_linear_op(op), [](const quench_linear_op* last) {
+template <typename Op>
+Shared<Op> owned(const Op& op) {
+  return {new Op(op), [](const Op* last) {
             if (last->release != nullptr) {
               last->release(last->context);
             }
@@ -21,15 +19,26 @@ SharedOp owned(const quench_linear_op& op) {
           }};
 }
 
-// An operation for the model, which releases its share of `op`.
-quench_linear_op share_of(const SharedOp& op) {
-  return {sizeof(quench_linear_op), new SharedOp(op),
-          [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
-             quench_error* error) noexcept {
-            const SharedOp& own = op_of(context);
-            return own->apply(own->context, x, y, stream, error);
+// An operation for the model, which calls `op` and releases its share of it.
+template <typename Op, typename... Args>
+Op share_of(const Shared<Op>& op, quench_status (*)(void*, Args...) noexcept) {
+  return {sizeof(Op), new Shared<Op>(op),
+          [](void* context, Args... args) noexcept -> quench_status {
+            const Shared<Op>& own = *static_cast<const Shared<Op>*>(context);
+            return own->apply(own->context, args...);
           },
-          [](void* context) noexcept { delete static_cast<SharedOp*>(context); }};
+          [](void* context) noexcept { delete static_cast<Shared<Op>*>(context); }};
+}
+
+// A model that takes an operation owns it; one that refuses does not.
+template <typename Op, typename Set>
+void hand_over(const Op& share, Set set) {
+  try {
+    set(share);
+  } catch (...) {
+    share.release(share.context);
+    throw;
+  }
 }
 
 }  // namespace
@@ -60,14 +69,25 @@ const HostTensor* FloatWeights::find(const std::string& name) const {
 
 void FloatWeights::set_op(uint32_t block, uint32_t group, uint32_t linear,
                           const quench_linear_op& op) {
-  const Op made{block, group, linear, owned(op)};
-  give_op(made);
-  ops_.push_back(made);
+  add({[this, block, group, linear, kept = owned(op)] {
+         hand_over(share_of(kept, kept->apply), [&](const quench_linear_op& share) {
+           model_.set_linear_op(block, group, linear, &share);
+         });
+       },
+       [=, this] { model_.set_linear_op(block, group, linear, nullptr); }});
 }
 
-void FloatWeights::give_op(const Op& op) const {
-  const quench_linear_op share = share_of(op.op);
-  model_.set_linear_op(op.block, op.group, op.linear, &share);
+void FloatWeights::set_cache_op(uint32_t block, const quench_cache_op& op) {
+  add({[this, block, kept = owned(op)] {
+         hand_over(share_of(kept, kept->apply),
+                   [&](const quench_cache_op& share) { model_.set_cache_op(block, &share); });
+       },
+       [=, this] { model_.set_cache_op(block, nullptr); }});
+}
+
+void FloatWeights::add(Op op) {
+  op.give();
+  ops_.push_back(std::move(op));
 }
 
 void FloatWeights::put_back(const std::string& name) const {
@@ -92,7 +112,7 @@ void FloatWeights::restore() {
 
 void FloatWeights::write_back() const {
   for (const Op& op : ops_) {
-    model_.set_linear_op(op.block, op.group, op.linear, nullptr);
+    op.take_out();
   }
   for (auto layer = layers_.rbegin(); layer != layers_.rend(); ++layer) {
     for (const auto& [name, value] : *layer) {
@@ -133,9 +153,9 @@ void FloatWeights::exchange() {
   }
   for (const Op& op : ops_) {
     if (ops_are_set_) {
-      model_.set_linear_op(op.block, op.group, op.linear, nullptr);
+      op.take_out();
     } else {
-      give_op(op);
+      op.give();
     }
   }
   ops_are_set_ = !ops_are_set_;

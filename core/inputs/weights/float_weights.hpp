@@ -32,7 +32,9 @@ class FloatWeights {
   const HostTensor* find(const std::string& name) const;
   // Sets an operation in the model, and takes it out again with `restore`. Takes ownership.
   void set_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op& op);
-  // Whether operations, which no weight describes, replace linears.
+  // Likewise, on keys and values.
+  void set_cache_op(uint32_t block, const quench_cache_op& op);
+  // Whether the model has operations, which no weight describes.
   bool has_ops() const { return !ops_.empty(); }
   // Restores one saved weight, and keeps it saved.
   void put_back(const std::string& name) const;
@@ -48,11 +50,12 @@ class FloatWeights {
   void during_exchange(const std::function<void()>& work);
 
  private:
+  // One operation: sets a share of it in the model, and takes that out.
   struct Op {
-    uint32_t block, group, linear;
-    std::shared_ptr<const quench_linear_op> op;
+    std::function<void()> give;
+    std::function<void()> take_out;
   };
-  void give_op(const Op& op) const;
+  void add(Op op);
   void write_back() const;
   void exchange();
 

@@ -165,6 +165,19 @@ double ModelHandle::product_rate(uint32_t flags) {
   return rate;
 }
 
+void ModelHandle::set_cache_op(uint32_t block, const quench_cache_op* op) {
+  model_.call_at<&quench_model_table::set_cache_op>({nullptr, block}, block, op);
+}
+
+double ModelHandle::block_gradient(const quench_block_gradient_args& args) {
+  for (uint32_t i = 0; i < args.weight_count; ++i) {
+    pin(args.gradients[i]);
+  }
+  double loss = 0;
+  model_.call_at<&quench_model_table::block_gradient>({nullptr, args.block}, &args, &loss);
+  return loss;
+}
+
 const void* ModelHandle::extension(const char* id) const {
   return model_.call_or<&quench_model_table::extension>(static_cast<const void*>(nullptr), id);
 }

@@ -65,6 +65,9 @@ class ModelHandle {
   void head_rows(const quench_tensor& h, const quench_tensor& x);
   const quench_residual_info& residual() const;
   double product_rate(uint32_t flags);  // operations per second; flags: QUENCH_LOSS_*
+  // nullptr takes the op out; otherwise the model takes ownership of it.
+  void set_cache_op(uint32_t block, const quench_cache_op* op);
+  double block_gradient(const quench_block_gradient_args& args);  // the loss
 
   // A table of extension/ or of a third party, or nullptr.
   const void* extension(const char* id) const;

@@ -41,6 +41,20 @@ quench_status weight(const quench_host*, const char* parameter, const quench_ten
   return with_replay(error, [&](BlockReplay& replay) { replay.weight(parameter, *destination); });
 }
 
+quench_status gradient(const quench_host*, const quench_replay_gradient_args* args, double* loss,
+                       quench_error* error) noexcept {
+  return with_replay(error, [&](BlockReplay& replay) { *loss = replay.gradient(*args); });
+}
+
+quench_status float_output(const quench_host*, uint64_t batch, const quench_tensor** tensors,
+                           uint32_t* count, quench_error* error) noexcept {
+  return with_replay(error, [&](BlockReplay& replay) {
+    const std::span<const quench_tensor> out = replay.float_output(batch);
+    *tensors = out.data();
+    *count = static_cast<uint32_t>(out.size());
+  });
+}
+
 }  // namespace
 
 OfferedReplay::OfferedReplay(BlockReplay& replay) {
@@ -52,7 +66,8 @@ OfferedReplay::~OfferedReplay() {
 }
 
 const quench_block_service* block_service() {
-  static constexpr quench_block_service kTable = {sizeof(quench_block_service), place, run, weight};
+  static constexpr quench_block_service kTable = {
+      sizeof(quench_block_service), place, run, weight, gradient, float_output};
   return &kTable;
 }
 

@@ -16,6 +16,9 @@ class BlockReplay {
   // Valid until the next call.
   virtual std::span<const quench_tensor> replay(const quench_replay_args& args) = 0;
   virtual void weight(const std::string& parameter, const quench_tensor& destination) = 0;
+  virtual double gradient(const quench_replay_gradient_args& args) = 0;  // the loss
+  // Valid until the next call.
+  virtual std::span<const quench_tensor> float_output(uint64_t batch) = 0;
 };
 
 // Offers `replay` to plugins as long as this object lives.

@@ -672,10 +672,8 @@ class Stubs:
 
     def numbered_services(self):
         """Every service's functions with their numbers, which run through all services."""
-        first = 0
         for name, service in self.services.items():
-            yield name, list(enumerate(service["functions"], first))
-            first += len(service["functions"])
+            yield name, [(function["number"], function) for function in service["functions"]]
 
     def write_calls(self, out):
         code = []
@@ -751,12 +749,12 @@ class Stubs:
             has_fields = "true" if fields(group) else "false"
             tables += [f"const TableType k_{name} = {{\"{name}\", {quote('kind')}, {quote('extension')}, sizeof({name}), {len(fs)}, names_{name}, mask_{name}, put_{name}, make_{name}, serves_{name}, {lendable}, {has_fields}}};"]
         service_names, service_serves = [], []
-        for name, functions in self.numbered_services():
-            for _, function in functions:
-                service_names.append(f'"{function["name"]}"')
-                service_serves.append("nullptr" if "local" in function else f"serve_{name}_{function['name']}")
-                if "local" not in function:
-                    code += self.serve_code(name, function, "service")
+        for _, name, function in sorted((number, name, function) for name, functions in self.numbered_services()
+                                        for number, function in functions):
+            service_names.append(f'"{function["name"]}"')
+            service_serves.append("nullptr" if "local" in function else f"serve_{name}_{function['name']}")
+            if "local" not in function:
+                code += self.serve_code(name, function, "service")
         code += [f"constexpr const char* service_names[] = {{{', '.join(service_names)}}};",
                  f"constexpr void (*service_serves[])(Served&) = {{{', '.join(service_serves)}}};"]
         externs = [f"void* make_{n}(uint64_t, RemoteInterface*, RemoteItem*, Receiving&);" for n, _, _ in self.groups()]

@@ -48,7 +48,7 @@ void check_pads(std::span<const int32_t> segments, int64_t length) {
 
 }  // namespace
 
-Batch::Batch(const quench_batch* batch, int64_t max_positions) {
+Batch::Batch(const quench_batch* batch, int64_t max_positions) : given_(batch) {
   kit::expects(batch != nullptr && batch->tokens != nullptr, "batch: no tokens");
   kit::expects(batch->flags == 0, "batch: unknown flags");
   kit::expects(batch->tokens->dimensions == 2, "batch: tokens: wanted two dimensions, [B, T]");

@@ -25,10 +25,13 @@ class Batch {
   // [B*T], or empty for one segment per row.
   std::span<const int32_t> segments() const { return segments_; }
 
+  const quench_batch* given() const { return given_; }
+
   // Throws INVALID_ARGUMENT, naming row and column, when an id is outside [0, vocabulary).
   void check_ids(int64_t vocabulary) const;
 
  private:
+  const quench_batch* given_;
   int64_t rows_ = 0;
   int64_t length_ = 0;
   std::span<const int32_t> ids_;

@@ -47,6 +47,8 @@ struct BlockSpec {
   // The first stage from which each token is computed on its own (`token_wise_from` of a model);
   // nothing if the family does not say.
   std::optional<uint32_t> token_wise_from = {};
+  // Whether the block computes with Decoder::attend, where an op can change its keys and values.
+  bool attends = false;
 };
 
 // A BlockSpec in the structs of the ABI. The structs it hands out live as long as the object, which

@@ -68,6 +68,7 @@ Decoder::Decoder(Architecture architecture, const quench_model_open_args& args)
       }
     }
   }
+  cache_ops_.resize(plans_.size());
   info_ = {sizeof(quench_model_info),
            static_cast<uint32_t>(plans_.size()),
            architecture.width,
@@ -271,6 +272,24 @@ void Decoder::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                "set_linear_op: no such linear");
   kit::expects(op == nullptr || op->apply != nullptr, "set_linear_op: an op without apply");
   linears_[block][group][linear].set_op(op);
+}
+
+void Decoder::set_cache_op(uint32_t block, const quench_cache_op* op) {
+  kit::expects(op == nullptr || op->apply != nullptr, "set_cache_op: an op without apply");
+  if (!plans_[block]->spec().attends) {
+    kit::fail(QUENCH_UNSUPPORTED, "block %u keeps no keys and values of earlier tokens", block);
+  }
+  cache_ops_[block].set(op);
+}
+
+at::Tensor Decoder::attend(uint32_t block, const at::Tensor& q, const at::Tensor& k,
+                           const at::Tensor& v, const Batch& batch,
+                           const AttentionForm& form) const {
+  if (!cache_ops_[block].is_set()) {
+    return decoder::attend(q, k, v, batch, form);
+  }
+  const CacheOp::Kept kept = cache_ops_[block](k, v, batch);
+  return decoder::attend(q, kept.keys, kept.values, batch, form);
 }
 
 }  // namespace quench::decoder

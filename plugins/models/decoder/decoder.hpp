@@ -10,8 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "models/decoder/attention.hpp"
 #include "models/decoder/batch.hpp"
 #include "models/decoder/block_plan.hpp"
+#include "models/decoder/cache_op.hpp"
 #include "models/decoder/device.hpp"
 #include "models/decoder/linear.hpp"
 #include "models/decoder/residual.hpp"
@@ -79,6 +81,8 @@ class Decoder : public kit::Model {
   }
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                      const quench_linear_op* op) final;
+  void set_cache_op(uint32_t block, const quench_cache_op* op) final;
+  double block_gradient(const quench_block_gradient_args& args) final;
   // Σ nll of a batch. Adds to the flat `gradient` if that is not null, as quench.model.grad/1
   // requires.
   double gradient(const quench_loss_args& args, const quench_tensor* gradient);
@@ -113,6 +117,10 @@ class Decoder : public kit::Model {
   const Linear& linear(uint32_t block, uint32_t group, uint32_t linear = 0) const {
     return linears_[block][group][linear];
   }
+  // The attention of a block that `attends`: decoder::attend, with keys and values as the op of the
+  // block leaves them, if it has one.
+  at::Tensor attend(uint32_t block, const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                    const Batch& batch, const AttentionForm& form = {}) const;
   at::ScalarType dtype() const { return dtype_; }
   at::Device device() const { return device_; }
 
@@ -156,6 +164,7 @@ class Decoder : public kit::Model {
   Linear head_;
   std::vector<std::unique_ptr<BlockPlan>> plans_;
   std::vector<std::vector<std::vector<Linear>>> linears_;  // [block][group][linear]
+  std::vector<CacheOp> cache_ops_;                         // [block]
   ResidualPlan residual_;
   DeviceMemory memory_;
 };

@@ -245,7 +245,7 @@ Architecture llama_architecture(const LlamaModel& model, quench_dtype dtype) {
   made.max_positions = model.max_positions;
   made.weights = weights_of(model);
   for (int64_t i = 0; i < model.blocks; ++i) {
-    made.blocks.push_back({groups_of(model, i), carries_of(model, i, dtype), kOutGroup + 1});
+    made.blocks.push_back({groups_of(model, i), carries_of(model, i, dtype), kOutGroup + 1, true});
   }
   made.embedding = "model.embed_tokens.weight";
   made.head = "lm_head.weight";

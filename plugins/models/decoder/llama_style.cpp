@@ -125,7 +125,7 @@ at::Tensor LlamaStyle::attention(uint32_t block, const at::Tensor& x, const Batc
     q = rotate(q, angles);
     k = rotate(k, angles);
   }
-  return attend(q, k, heads(v, model_.kv_heads), batch,
+  return attend(block, q, k, heads(v, model_.kv_heads), batch,
                 {model_.score_scale, model_.score_cap, model_.window(block)});
 }
 

@@ -117,6 +117,7 @@ BlockSpec block_of(const Config& config, int64_t index, const RowMap& values, qu
                                  : std::vector<std::vector<CarrySpec>>{{h},    {h, x},     {h, x},
                                                                        {h, x}, {h, inner}, {h}};
   spec.token_wise_from = 2;  // the stage after the attention
+  spec.attends = true;
   return spec;
 }
 

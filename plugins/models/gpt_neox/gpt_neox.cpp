@@ -70,7 +70,7 @@ class GptNeox final : public decoder::Decoder {
         return io.put(1, normalize(io.in(0), attention_norms_[block]));
       case 1:
         io.put(0, io.in(0));
-        return io.put(1, attention(linear(block, kQkv)(io.in(1)), batch));
+        return io.put(1, attention(block, linear(block, kQkv)(io.in(1)), batch));
       case 2:
         return after_attention(io, block);
       case 3:
@@ -81,11 +81,11 @@ class GptNeox final : public decoder::Decoder {
   }
 
   // query_key_value [N, H*3*D], each head's row as [q|k|v] -> attention output [N, H*D].
-  at::Tensor attention(const at::Tensor& fused, const Batch& batch) {
+  at::Tensor attention(uint32_t block, const at::Tensor& fused, const Batch& batch) {
     const int64_t head = config_.head_width();
     const at::Tensor heads = fused.view({batch.rows(), batch.length(), config_.heads, 3 * head});
     const auto [q, k, v] = decoder::rotated_parts(heads, rotary_.angles(batch));
-    return decoder::attend(q, k, v, batch);
+    return attend(block, q, k, v, batch);
   }
 
   void after_attention(const StageIo& io, uint32_t block) const {

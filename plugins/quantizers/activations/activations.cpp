@@ -1,9 +1,11 @@
 // activations: W16A8 and the like. Each linear becomes an op that rounds its input and multiplies
 // it by the float weight, so that what rounding of inputs costs is measured apart from that of
 // weights. `rtn`, `gptq` and `awq` have the same parameters for both together. With `rotate` and
-// `activations: float` the op rounds nothing: a control, whose loss is the float model's.
+// `activations: float` the op rounds nothing: a control, whose loss is the float model's. With
+// `cache` and `activations: float` keys and values alone are rounded.
 #include "quantizers/activations/activations.hpp"
 
+#include "quantizers/cache/cache_rounding.hpp"
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/inputs/rounded_linear.hpp"
@@ -16,14 +18,19 @@ namespace quench::quantizers {
 void Activations::Params::describe(kit::Fields<Params>& fields) {
   add_activations(fields);
   add_rotation(fields);
+  add_cache(fields);
   kit::add_modules(fields);
 }
 
 Activations::Activations(const Params& params)
-    : rules_(params.modules), activations_(activation_settings(params)), rotation_(params) {
+    : rules_(params.modules),
+      activations_(activation_settings(params)),
+      rotation_(params),
+      cache_(cache_settings(params)) {
   check_activations("activations", activations_, params);
-  kit::expects(activations_.rounds() || rotation_.rotates(),
-               "activations: activations = float rounds nothing; wanted a format, or rotate");
+  check_cache("activations", cache_, params);
+  kit::expects(activations_.rounds() || rotation_.rotates() || cache_.acts(),
+               "activations: activations = float rounds nothing; wanted a format, cache or rotate");
   for (const std::string& rule : params.modules) {
     kit::expects(rule.ends_with(" skip"), "modules: activations only allows \"PATTERN skip\"");
   }
@@ -31,7 +38,7 @@ Activations::Activations(const Params& params)
 
 uint32_t Activations::needs() const {
   return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS | activations_.needs() |
-         (rotation_.rotates() ? QUENCH_MAKES_LINEAR_OP : 0u);
+         (rotation_.rotates() ? QUENCH_MAKES_LINEAR_OP : 0u) | cache_.needs();
 }
 
 std::unique_ptr<kit::QuantizerGroup> Activations::begin(const quench_group_args& group) {
@@ -44,6 +51,7 @@ std::unique_ptr<kit::QuantizerGroup> Activations::begin(const quench_group_args&
 void Activations::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                            kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
+  round_cache(cache_, linear, sink);
   auto& own = static_cast<GramGroup&>(group);
   const at::Tensor weight = weight_on(linear, own.device());
   if (rules_.setting_of(linear.info.name, {{8, true}, -1, false}).skip) {

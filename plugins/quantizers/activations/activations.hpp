@@ -1,5 +1,5 @@
-// Rounds the inputs of linears alone, or rotates them and rounds nothing; their weights stay in
-// float.
+// Rounds the inputs of linears, or keys and values, or rotates inputs and rounds nothing; weights
+// stay in float.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quantizers/cache/settings.hpp"
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
 #include "quantizers/rotated/settings.hpp"
@@ -16,7 +17,7 @@ namespace quench::quantizers {
 
 class Activations final : public kit::Quantizer {
  public:
-  struct Params : ActivationDetails, RotationParameters {
+  struct Params : ActivationDetails, RotationParameters, CacheParameters {
     std::string activations = "int8";
     std::vector<std::string> modules;
     static void describe(kit::Fields<Params>& fields);
@@ -35,6 +36,7 @@ class Activations final : public kit::Quantizer {
   ModuleRules rules_;
   ActivationSettings activations_;
   RotationParameters rotation_;
+  CacheSettings cache_;
 };
 
 }  // namespace quench::quantizers

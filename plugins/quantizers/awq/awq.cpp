@@ -21,6 +21,7 @@
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
 #include "quantizers/awq/effective_weight.hpp"
 #include "quantizers/awq/search.hpp"
+#include "quantizers/cache/cache_rounding.hpp"
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/weight.hpp"
@@ -155,10 +156,14 @@ void Awq::Params::describe(kit::Fields<Params>& fields) {
   kit::add_modules(fields);
   add_activations(fields);
   add_rotation(fields);
+  add_cache(fields);
 }
 
 Awq::Awq(const Params& params)
-    : params_(params), rules_(params.modules), activations_(activation_settings(params)) {
+    : params_(params),
+      rules_(params.modules),
+      activations_(activation_settings(params)),
+      cache_(cache_settings(params)) {
   kit::check_group_size("awq", params.group_size);
   kit::expects(params.share == "group" || params.objective == "gram",
                "awq: objective = block is for groups; wanted share = group");
@@ -168,12 +173,14 @@ Awq::Awq(const Params& params)
                "awq: activation_range = percentile is of inputs before they are scaled; wanted "
                "max or dynamic");
   check_activations("awq", activations_, params);
+  check_cache("awq", cache_, params, params.inputs == "float");
 }
 
 uint32_t Awq::needs() const {
   return QUENCH_NEEDS_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
          (params_.inputs == "float" ? QUENCH_NEEDS_FLOAT_ROWS : QUENCH_NEEDS_SEQUENTIAL) |
-         (params_.objective == "block" ? QUENCH_NEEDS_BLOCK_REPLAY : 0u) | activations_.needs();
+         (params_.objective == "block" ? QUENCH_NEEDS_BLOCK_REPLAY : 0u) | activations_.needs() |
+         cache_.needs();
 }
 
 std::unique_ptr<kit::QuantizerGroup> Awq::begin(const quench_group_args& group) {
@@ -275,6 +282,7 @@ Limits Awq::limits_for(const ScaledWeight& weight, std::span<const double> scale
 
 void Awq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
+  round_cache(cache_, linear, sink);
   try {
     quantize_linear(static_cast<AwqGroup&>(group), linear, sink);
   } catch (const kit::Error& error) {

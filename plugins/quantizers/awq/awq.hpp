@@ -12,6 +12,7 @@
 #include "quantizers/awq/group.hpp"
 #include "quantizers/awq/objective.hpp"
 #include "quantizers/awq/replay.hpp"
+#include "quantizers/cache/settings.hpp"
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
 #include "quantizers/rotated/settings.hpp"
@@ -22,7 +23,7 @@ namespace quench::quantizers {
 
 class Awq final : public kit::Quantizer {
  public:
-  struct Params : ActivationParameters, RotationParameters {
+  struct Params : ActivationParameters, RotationParameters, CacheParameters {
     std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;
@@ -79,6 +80,7 @@ class Awq final : public kit::Quantizer {
   Params params_;
   ModuleRules rules_;
   ActivationSettings activations_;
+  CacheSettings cache_;
   std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> plan_;  // scales by (block, group)
 };
 

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "quantizers/cache/cache_rounding.hpp"
 #include "quantizers/gptq/group.hpp"
 #include "quantizers/gptq/solver.hpp"
 #include "quantizers/gram/gram_group.hpp"
@@ -239,12 +240,14 @@ void Gptq::Params::describe(kit::Fields<Params>& fields) {
   fields.add("embedding", &Params::embedding, "also round the token embedding to nearest");
   add_activations(fields);
   add_rotation(fields);
+  add_cache(fields);
 }
 
 Gptq::Gptq(const Params& params)
     : params_(params),
       rules_(params.modules),
       activations_(activation_settings(params)),
+      cache_(cache_settings(params)),
       format_(chosen_format("gptq", params)) {
   const bool whole_rows = params.group_size == -1;
   kit::check_group_size("gptq", params.group_size);
@@ -263,6 +266,7 @@ Gptq::Gptq(const Params& params)
       !activations_.rounds() || params.inputs != "float",
       "gptq: rounded activations reach later linears; wanted inputs = sequential or block");
   check_activations("gptq", activations_, params);
+  check_cache("gptq", cache_, params, params.inputs == "float");
   if (params.preset == "none") {  // a preset may set what other parameters leave without effect
     kit::expects(!params.static_groups || params.scale_from != "stale",
                  "gptq: scale_from = stale has no effect with static_groups");
@@ -279,7 +283,7 @@ uint32_t Gptq::needs() const {
   needs |= params_.gptaq ? QUENCH_NEEDS_FLOAT_STREAM : 0;
   needs |= params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0;
   needs |= params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0;
-  return needs | activations_.needs();
+  return needs | activations_.needs() | cache_.needs();
 }
 
 std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group) {
@@ -291,6 +295,7 @@ std::unique_ptr<kit::QuantizerGroup> Gptq::begin(const quench_group_args& group)
 
 void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                     kit::QuantizeSink& sink) {
+  round_cache(cache_, linear, sink);
   const ModuleSetting setting =
       rules_.setting_of(linear.info.name, {{params_.bits, params_.sym, params_.mse},
                                            group_size_with(format_, params_.group_size),

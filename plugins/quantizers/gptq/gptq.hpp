@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "quantizers/cache/settings.hpp"
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
 #include "quantizers/rotated/settings.hpp"
@@ -17,7 +18,7 @@ namespace quench::quantizers {
 
 class Gptq final : public kit::Quantizer {
  public:
-  struct Params : ActivationParameters, RotationParameters {
+  struct Params : ActivationParameters, RotationParameters, CacheParameters {
     std::string preset = "none";
     int64_t bits = 4;
     int64_t group_size = 128;
@@ -58,6 +59,7 @@ class Gptq final : public kit::Quantizer {
   Params params_;
   ModuleRules rules_;
   ActivationSettings activations_;
+  CacheSettings cache_;
   const number_formats::NumberFormat* format_;  // null: the integer grid
 };
 

@@ -80,7 +80,7 @@ class KeptOp {
   KeptOp& operator=(const KeptOp&) = delete;
 
   quench_quantize_sink sink() {
-    return {sizeof(quench_quantize_sink), this, tensor, number, text, linear_op};
+    return {sizeof(quench_quantize_sink), this, tensor, number, text, linear_op, cache_op};
   }
   bool has_op() const { return op_.apply != nullptr; }
   quench_linear_op take_op() { return std::exchange(op_, quench_linear_op{}); }
@@ -110,6 +110,11 @@ class KeptOp {
                                  quench_error*) noexcept {
     self(context).op_ = *op;
     return QUENCH_OK;
+  }
+  static quench_status cache_op(void* context, const quench_cache_op* op,
+                                quench_error* error) noexcept {
+    const quench_quantize_sink& to = self(context).to_;
+    return to.cache_op(to.context, op, error);
   }
 
   const quench_quantize_sink& to_;

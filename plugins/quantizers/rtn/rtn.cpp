@@ -3,6 +3,7 @@
 // (shared/number_formats/number_format.hpp). The result is rounded once to the weight's dtype.
 #include "quantizers/rtn/rtn.hpp"
 
+#include "quantizers/cache/cache_rounding.hpp"
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/round_rows.hpp"
@@ -28,15 +29,18 @@ void Rtn::Params::describe(kit::Fields<Params>& fields) {
   fields.add("embedding", &Params::embedding, "also round the token embedding");
   add_activations(fields);
   add_rotation(fields);
+  add_cache(fields);
 }
 
 Rtn::Rtn(const Params& params)
     : params_(params),
       rules_(params.modules),
       activations_(activation_settings(params)),
+      cache_(cache_settings(params)),
       format_(chosen_format("rtn", params)) {
   kit::check_group_size("rtn", params.group_size);
   check_activations("rtn", activations_, params);
+  check_cache("rtn", cache_, params);
 }
 
 std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) {
@@ -50,12 +54,14 @@ std::unique_ptr<kit::QuantizerGroup> Rtn::begin(const quench_group_args& group) 
 uint32_t Rtn::needs() const {
   return QUENCH_USES_ROWS | QUENCH_TAKES_DEVICE_WEIGHTS |
          (params_.lm_head ? QUENCH_QUANTIZES_HEAD : 0u) |
-         (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u) | activations_.needs();
+         (params_.embedding ? QUENCH_QUANTIZES_EMBEDDING : 0u) | activations_.needs() |
+         cache_.needs();
 }
 
 void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
+  round_cache(cache_, linear, sink);
   const ModuleSetting setting = rules_.setting_of(
       linear.info.name, {{params_.bits, params_.sym, params_.mse}, params_.group_size, false});
   const at::Tensor weight = weight_on(linear, static_cast<GramGroup&>(group).device());

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quantizers/cache/settings.hpp"
 #include "quantizers/grid/module_rules.hpp"
 #include "quantizers/inputs/settings.hpp"
 #include "quantizers/rotated/settings.hpp"
@@ -19,7 +20,7 @@ namespace quench::quantizers {
 
 class Rtn final : public kit::Quantizer {
  public:
-  struct Params : ActivationParameters, RotationParameters {
+  struct Params : ActivationParameters, RotationParameters, CacheParameters {
     int64_t bits = 4;
     int64_t group_size = 128;
     bool sym = true;
@@ -48,6 +49,7 @@ class Rtn final : public kit::Quantizer {
   Params params_;
   ModuleRules rules_;
   ActivationSettings activations_;
+  CacheSettings cache_;
   const number_formats::NumberFormat* format_;  // null: the integer grid
 };
 

@@ -7,7 +7,7 @@ use core::mem::{offset_of, size_of};
 
 pub type quench_status = i32;
 pub const QUENCH_ABI_MAJOR: u32 = 1;
-pub const QUENCH_ABI_MINOR: u32 = 0;
+pub const QUENCH_ABI_MINOR: u32 = 1;
 pub const QUENCH_SERVICE_BLOCK: &CStr = c"quench.block/1";
 pub const QUENCH_MODEL_DEVICE_MEMORY: &CStr = c"quench.model.device_memory/1";
 pub const QUENCH_PIN_READ_ONLY: u32 = 1;
@@ -91,6 +91,7 @@ pub const QUENCH_NEEDS_FLOAT_ROWS: u32 = 256;
 pub const QUENCH_QUANTIZES_HEAD: u32 = 512;
 pub const QUENCH_QUANTIZES_EMBEDDING: u32 = 1024;
 pub const QUENCH_TAKES_DEVICE_WEIGHTS: u32 = 2048;
+pub const QUENCH_MAKES_CACHE_OP: u32 = 4096;
 pub const QUENCH_QUANTIZE_WITHOUT_CODES: u32 = 1;
 pub const QUENCH_GROUP_ON_DEVICE: u32 = 1;
 pub const QUENCH_QUANTIZER_RULES: &CStr = c"modules";
@@ -255,17 +256,51 @@ const _: () = assert!(offset_of!(quench_replay_args, stream) == 32);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct quench_replay_gradient_args {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub batch: u64,
+    pub overlay_count: u32,
+    pub weight_count: u32,
+    pub overlays: *const quench_overlay,
+    pub target: *const quench_tensor,
+    pub slope: *const quench_tensor,
+    pub weight: f64,
+    pub names: *const *const c_char,
+    pub gradients: *const quench_tensor,
+    pub stream: *mut c_void,
+}
+const _: () = assert!(size_of::<quench_replay_gradient_args>() == 80);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, struct_size) == 0);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, flags) == 4);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, batch) == 8);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, overlay_count) == 16);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, weight_count) == 20);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, overlays) == 24);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, target) == 32);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, slope) == 40);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, weight) == 48);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, names) == 56);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, gradients) == 64);
+const _: () = assert!(offset_of!(quench_replay_gradient_args, stream) == 72);
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct quench_block_service {
     pub struct_size: u32,
     pub place: Option<unsafe extern "C" fn(*const quench_host, *mut quench_replay_place, *mut quench_error) -> quench_status>,
     pub replay: Option<unsafe extern "C" fn(*const quench_host, *const quench_replay_args, *mut *const quench_tensor, *mut u32, *mut quench_error) -> quench_status>,
     pub weight: Option<unsafe extern "C" fn(*const quench_host, *const c_char, *const quench_tensor, *mut quench_error) -> quench_status>,
+    pub gradient: Option<unsafe extern "C" fn(*const quench_host, *const quench_replay_gradient_args, *mut f64, *mut quench_error) -> quench_status>,
+    pub float_output: Option<unsafe extern "C" fn(*const quench_host, u64, *mut *const quench_tensor, *mut u32, *mut quench_error) -> quench_status>,
 }
-const _: () = assert!(size_of::<quench_block_service>() == 32);
+const _: () = assert!(size_of::<quench_block_service>() == 48);
 const _: () = assert!(offset_of!(quench_block_service, struct_size) == 0);
 const _: () = assert!(offset_of!(quench_block_service, place) == 8);
 const _: () = assert!(offset_of!(quench_block_service, replay) == 16);
 const _: () = assert!(offset_of!(quench_block_service, weight) == 24);
+const _: () = assert!(offset_of!(quench_block_service, gradient) == 32);
+const _: () = assert!(offset_of!(quench_block_service, float_output) == 40);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -1275,6 +1310,68 @@ const _: () = assert!(offset_of!(quench_linear_op, release) == 24);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
+pub struct quench_cache_args {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub keys: *const quench_tensor,
+    pub values: *const quench_tensor,
+    pub batch: *const quench_batch,
+    pub stream: *mut c_void,
+}
+const _: () = assert!(size_of::<quench_cache_args>() == 40);
+const _: () = assert!(offset_of!(quench_cache_args, struct_size) == 0);
+const _: () = assert!(offset_of!(quench_cache_args, flags) == 4);
+const _: () = assert!(offset_of!(quench_cache_args, keys) == 8);
+const _: () = assert!(offset_of!(quench_cache_args, values) == 16);
+const _: () = assert!(offset_of!(quench_cache_args, batch) == 24);
+const _: () = assert!(offset_of!(quench_cache_args, stream) == 32);
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct quench_cache_op {
+    pub struct_size: u32,
+    pub context: *mut c_void,
+    pub apply: Option<unsafe extern "C" fn(*mut c_void, *const quench_cache_args, *mut quench_error) -> quench_status>,
+    pub release: Option<unsafe extern "C" fn(*mut c_void)>,
+}
+const _: () = assert!(size_of::<quench_cache_op>() == 32);
+const _: () = assert!(offset_of!(quench_cache_op, struct_size) == 0);
+const _: () = assert!(offset_of!(quench_cache_op, context) == 8);
+const _: () = assert!(offset_of!(quench_cache_op, apply) == 16);
+const _: () = assert!(offset_of!(quench_cache_op, release) == 24);
+
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct quench_block_gradient_args {
+    pub struct_size: u32,
+    pub flags: u32,
+    pub block: u32,
+    pub weight_count: u32,
+    pub batch: *const quench_batch,
+    pub h: *const quench_tensor,
+    pub target: *const quench_tensor,
+    pub slope: *const quench_tensor,
+    pub weight: f64,
+    pub names: *const *const c_char,
+    pub gradients: *const quench_tensor,
+    pub stream: *mut c_void,
+}
+const _: () = assert!(size_of::<quench_block_gradient_args>() == 80);
+const _: () = assert!(offset_of!(quench_block_gradient_args, struct_size) == 0);
+const _: () = assert!(offset_of!(quench_block_gradient_args, flags) == 4);
+const _: () = assert!(offset_of!(quench_block_gradient_args, block) == 8);
+const _: () = assert!(offset_of!(quench_block_gradient_args, weight_count) == 12);
+const _: () = assert!(offset_of!(quench_block_gradient_args, batch) == 16);
+const _: () = assert!(offset_of!(quench_block_gradient_args, h) == 24);
+const _: () = assert!(offset_of!(quench_block_gradient_args, target) == 32);
+const _: () = assert!(offset_of!(quench_block_gradient_args, slope) == 40);
+const _: () = assert!(offset_of!(quench_block_gradient_args, weight) == 48);
+const _: () = assert!(offset_of!(quench_block_gradient_args, names) == 56);
+const _: () = assert!(offset_of!(quench_block_gradient_args, gradients) == 64);
+const _: () = assert!(offset_of!(quench_block_gradient_args, stream) == 72);
+
+#[repr(C)]
+#[derive(Clone, Copy)]
 pub struct quench_model_table {
     pub struct_size: u32,
     pub probe: Option<unsafe extern "C" fn(*const c_char, u64, *mut quench_error) -> i32>,
@@ -1301,8 +1398,10 @@ pub struct quench_model_table {
     pub residual: Option<unsafe extern "C" fn(*const quench_model, *mut *const quench_residual_info, *mut quench_error) -> quench_status>,
     pub product_rate: Option<unsafe extern "C" fn(*mut quench_model, u32, *mut f64, *mut quench_error) -> quench_status>,
     pub extension: Option<unsafe extern "C" fn(*const quench_model, *const c_char) -> *const c_void>,
+    pub set_cache_op: Option<unsafe extern "C" fn(*mut quench_model, u32, *const quench_cache_op, *mut quench_error) -> quench_status>,
+    pub block_gradient: Option<unsafe extern "C" fn(*mut quench_model, *const quench_block_gradient_args, *mut f64, *mut quench_error) -> quench_status>,
 }
-const _: () = assert!(size_of::<quench_model_table>() == 200);
+const _: () = assert!(size_of::<quench_model_table>() == 216);
 const _: () = assert!(offset_of!(quench_model_table, struct_size) == 0);
 const _: () = assert!(offset_of!(quench_model_table, probe) == 8);
 const _: () = assert!(offset_of!(quench_model_table, open) == 16);
@@ -1328,6 +1427,8 @@ const _: () = assert!(offset_of!(quench_model_table, head_rows) == 168);
 const _: () = assert!(offset_of!(quench_model_table, residual) == 176);
 const _: () = assert!(offset_of!(quench_model_table, product_rate) == 184);
 const _: () = assert!(offset_of!(quench_model_table, extension) == 192);
+const _: () = assert!(offset_of!(quench_model_table, set_cache_op) == 200);
+const _: () = assert!(offset_of!(quench_model_table, block_gradient) == 208);
 
 #[repr(C)]
 #[derive(Clone, Copy)]
@@ -1478,14 +1579,16 @@ pub struct quench_quantize_sink {
     pub number: Option<unsafe extern "C" fn(*mut c_void, *const c_char, f64, *mut quench_error) -> quench_status>,
     pub text: Option<unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char, *mut quench_error) -> quench_status>,
     pub linear_op: Option<unsafe extern "C" fn(*mut c_void, *const quench_linear_op, *mut quench_error) -> quench_status>,
+    pub cache_op: Option<unsafe extern "C" fn(*mut c_void, *const quench_cache_op, *mut quench_error) -> quench_status>,
 }
-const _: () = assert!(size_of::<quench_quantize_sink>() == 48);
+const _: () = assert!(size_of::<quench_quantize_sink>() == 56);
 const _: () = assert!(offset_of!(quench_quantize_sink, struct_size) == 0);
 const _: () = assert!(offset_of!(quench_quantize_sink, context) == 8);
 const _: () = assert!(offset_of!(quench_quantize_sink, tensor) == 16);
 const _: () = assert!(offset_of!(quench_quantize_sink, number) == 24);
 const _: () = assert!(offset_of!(quench_quantize_sink, text) == 32);
 const _: () = assert!(offset_of!(quench_quantize_sink, linear_op) == 40);
+const _: () = assert!(offset_of!(quench_quantize_sink, cache_op) == 48);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

@@ -169,7 +169,7 @@ TEST_CASE("block replay: a weight on the device takes the place of the model's t
   ActivationStream stream(model, ids, starts);
   stream.embed(0);
   stream.stage(0, 0, 0);
-  PassReplay replay(model, stream, 0, 1, false);
+  PassReplay replay(model, stream, nullptr, 0, 1, false);
   const quench_linear_info& linear = model.block(0).groups[0].linears[0];
   REQUIRE(model.block(0).groups[0].stage == 0);
   const auto carried = [&](const std::vector<quench_overlay>& overlays) {

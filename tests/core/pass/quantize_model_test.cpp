@@ -143,6 +143,23 @@ TEST_CASE("float weights: an op is taken out and released", "[core][run]") {
   CHECK(released == 1);
 }
 
+TEST_CASE("float weights: an op that the family refuses is released once", "[core][run]") {
+  const quench::test::TemporaryDir folder;
+  ModelHandle model = quench::test::open_template_checkpoint(folder / "model").model;
+  int released = 0;
+  const quench_cache_op op{sizeof op, &released,
+                           [](void*, const quench_cache_args*,
+                              quench_error*) noexcept -> quench_status { return QUENCH_OK; },
+                           [](void* context) noexcept { ++*static_cast<int*>(context); }};
+  FloatWeights kept(model);
+  CHECK_THAT(quench::test::message_of([&] { kept.set_cache_op(1, op); }),
+             Catch::Contains("does not let an op change its keys and values"));
+  CHECK(released == 1);
+  CHECK_FALSE(kept.has_ops());
+  kept.restore();
+  CHECK(released == 1);
+}
+
 TEST_CASE("quantize: a weight that is not finite is refused by name and place", "[core][run]") {
   const quench::test::TemporaryDir folder;
   ModelHandle model = quench::test::open_template_checkpoint(folder / "model").model;

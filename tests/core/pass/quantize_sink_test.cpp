@@ -75,4 +75,9 @@ TEST_CASE("quantize sink: a second op of a linear is refused", "[core][run]") {
   const quench_linear_op op{};
   CHECK(sink.get()->linear_op(sink.get()->context, &op, &error) == QUENCH_OK);
   CHECK(sink.get()->linear_op(sink.get()->context, &op, &error) == QUENCH_INVALID_ARGUMENT);
+  const quench_cache_op cache_op{};
+  CHECK(sink.get()->cache_op(sink.get()->context, &cache_op, &error) == QUENCH_OK);
+  CHECK(sink.get()->cache_op(sink.get()->context, &cache_op, &error) == QUENCH_INVALID_ARGUMENT);
+  CHECK(sink.take_cache_op().has_value());
+  CHECK_FALSE(sink.take_cache_op().has_value());
 }

@@ -19,9 +19,9 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
   const std::pair<const char*, const char*> cases[] = {
       {"no_symbol", "has no symbol quench_module_v1"},
       {"wrong_major",
-       "built for plugin ABI 99.0, this quench has 1.0: build it against this version's SDK"},
-      {"later_host", "needs a host of plugin ABI 1.98, this quench has 1.0: take a later quench"},
-      {"needs_beyond", "built for plugin ABI 1.0, and needs at least 1.1"},
+       "built for plugin ABI 99.0, this quench has 1.1: build it against this version's SDK"},
+      {"later_host", "needs a host of plugin ABI 1.98, this quench has 1.1: take a later quench"},
+      {"needs_beyond", "built for plugin ABI 1.1, and needs at least 1.2"},
       {"short_struct", "quench_module has struct_size 24, wanted at least 72"},
       {"unknown_flags", "item 0 has flags 0x4, of which this host knows none"},
       {"unknown_kind",

@@ -114,21 +114,21 @@ struct Sink {
     table->text = [](void*, const char*, const char*, quench_error*) noexcept {
       return quench_status{QUENCH_OK};
     };
-#if QUENCH_ABI_MINOR > 0
-    table->input_op = [](void* context, const quench_input_op* op, quench_error*) noexcept {
-      static_cast<Sink*>(context)->input_op = op;
-      return quench_status{QUENCH_OK};
-    };
     table->cache_op = [](void* context, const quench_cache_op* op, quench_error*) noexcept {
       static_cast<Sink*>(context)->cache_op = op;
+      return quench_status{QUENCH_OK};
+    };
+#if QUENCH_ABI_MINOR > 1
+    table->input_op = [](void* context, const quench_input_op* op, quench_error*) noexcept {
+      static_cast<Sink*>(context)->input_op = op;
       return quench_status{QUENCH_OK};
     };
 #endif
   }
 
-#if QUENCH_ABI_MINOR > 0
-  const quench_input_op* input_op = nullptr;
   const quench_cache_op* cache_op = nullptr;
+#if QUENCH_ABI_MINOR > 1
+  const quench_input_op* input_op = nullptr;
 #endif
   Guarded<quench_quantize_sink> table;
   double bits = 0;

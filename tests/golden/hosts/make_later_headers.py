@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the headers of a made-up plugin ABI 1.1: those of the SDK, where everything that may grow has grown.
+"""Writes the headers of a made-up plugin ABI 1.2: those of the SDK, where everything that may grow has grown.
 
     make_later_headers.py SDK_INCLUDE abi-1.0.txt planned.h.in OUT_INCLUDE
 
@@ -24,7 +24,7 @@ def main():
     shutil.rmtree(out, ignore_errors=True)
     shutil.copytree(include, out)
     for path in sorted((out / "quench/abi").rglob("*.h")):
-        text = path.read_text().replace("#define QUENCH_ABI_MINOR 0", "#define QUENCH_ABI_MINOR 1")
+        text = path.read_text().replace("#define QUENCH_ABI_MINOR 1", "#define QUENCH_ABI_MINOR 2")
         for name in grows:
             more = members.get(name) or ("  /*: optional */\n  void (*later)(void) QUENCH_NOEXCEPT;\n" if name.endswith("_table")
                                          else "  uint64_t later;\n")

@@ -1,6 +1,7 @@
 // A toy of each thing that planned.h.in adds: a quantizer whose result is an op on the input, with
-// its backward, and one on keys and values; a model with a rotation within itself; a format with
-// scales of two levels and parameters of the inputs. By hand, since the kit does not know them.
+// its backward, beside one on keys and values, as 1.1 has it; a model with a rotation within
+// itself; a format with scales of two levels and parameters of the inputs. By hand, since the kit
+// does not know them.
 #include <cmath>
 #include <cstddef>
 #include <cstdlib>
@@ -64,7 +65,7 @@ quench_status begin_group(quench_quantizer*, const quench_group_args*, quench_qu
 quench_status put_ops(quench_quantizer*, quench_quantizer_state*, const quench_quantize_args* args,
                       quench_error* error) noexcept {
   const quench_quantize_sink& sink = *args->sink;
-  if (sink.struct_size < offsetof(quench_quantize_sink, cache_op) + sizeof(void*)) {
+  if (sink.struct_size < offsetof(quench_quantize_sink, input_op) + sizeof(void*)) {
     std::strcpy(error->message, "this quench sets no ops on inputs");
     return QUENCH_UNSUPPORTED;
   }

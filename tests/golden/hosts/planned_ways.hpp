@@ -8,7 +8,7 @@
 
 namespace quench::golden {
 
-#if QUENCH_ABI_MINOR == 0
+#if QUENCH_ABI_MINOR == 1
 
 inline std::string ways(const Sink&) {
   return "";

@@ -2,6 +2,7 @@
 
 #include <ATen/ops/softmax.h>
 #include <ATen/ops/zeros.h>
+#include <ATen/ops/zeros_like.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -89,6 +90,75 @@ void matches_differences(ModelDriver& driver, const Tokens& tokens, const at::Te
   driver.set_parameters(at);
 }
 
+// Weights of a block's linears, and gradients of zeros for them.
+struct BlockGradients {
+  BlockGradients(const quench_block_info& block, at::ScalarType type) {
+    for (uint32_t g = 0; g < block.group_count; ++g) {
+      for (uint32_t l = 0; l < block.groups[g].linear_count; ++l) {
+        const quench_linear_info& linear = block.groups[g].linears[l];
+        names.emplace_back(linear.weight);
+        values.push_back(
+            at::zeros({linear.out_features, linear.in_features}, at::TensorOptions(type)));
+      }
+    }
+  }
+  std::vector<std::string> names;
+  std::vector<at::Tensor> values;
+};
+
+// block_gradient of every linear's weight, against central differences of the stages' output, both
+// ways of saying a loss, its weight, what is there, and a weight alone.
+void blocks_match_differences(ModelDriver& driver, const Tokens& tokens) {
+  constexpr double kStep = 1e-4;
+  constexpr double kTolerance = 2e-7;  // as for whole losses
+  constexpr double kSame = 1e-11;      // two orders of the same operations
+  at::Tensor h = driver.embed(tokens);
+  for (uint32_t b = 0; b < driver.info().blocks; ++b) {
+    CAPTURE(b);
+    const at::Tensor output = driver.run_block(b, tokens, h).clone();
+    const at::Tensor target = output.add(direction_of(output.numel(), 71 + b).view_as(output));
+    const auto distance = [&] {
+      const at::Tensor away = driver.run_block(b, tokens, h).sub(target).view({-1});
+      return dot(away, away);
+    };
+    const BlockGradients found(driver.block(b), at::kDouble);
+    CHECK(driver.block_gradient(b, tokens, h, target, false, found.names, found.values) ==
+          Approx(distance()).epsilon(kSame));
+    for (size_t i = 0; i < found.names.size(); ++i) {
+      const std::string& name = found.names[i];
+      CAPTURE(name);
+      const at::Tensor weight = driver.weight(name, at::kDouble);
+      const at::Tensor direction = direction_of(weight.numel(), 3 * i + b).view_as(weight);
+      const auto at_step = [&](double step) {
+        driver.set_weight(name, weight.add(direction, step));
+        return distance();
+      };
+      const double slope =
+          (8.0 * (at_step(kStep) - at_step(-kStep)) - (at_step(2 * kStep) - at_step(-2 * kStep))) /
+          (12.0 * kStep);
+      driver.set_weight(name, weight);
+      CHECK(dot(found.values[i].view({-1}), direction.view({-1})) ==
+            Approx(slope).epsilon(kTolerance).margin(kTolerance));
+      const at::Tensor alone = at::zeros_like(weight);
+      driver.block_gradient(b, tokens, h, target, false, {name}, {alone});
+      CHECK(identical(alone, found.values[i]));
+    }
+    const at::Tensor slope = output.sub(target).mul(2.0);
+    const BlockGradients along(driver.block(b), at::kDouble);
+    CHECK(driver.block_gradient(b, tokens, h, slope, true, along.names, along.values) ==
+          Approx(dot(slope.view({-1}), output.view({-1}))).epsilon(kSame).margin(kSame));
+    driver.block_gradient(b, tokens, h, slope, true, along.names, along.values, -0.5);
+    double largest = 0;
+    for (size_t i = 0; i < along.names.size(); ++i) {
+      const at::Tensor half = found.values[i].mul(0.5);
+      CHECK(norm(along.values[i].sub(half).view({-1})) < kSame * (1 + norm(half.view({-1}))));
+      largest = std::max(largest, norm(half.view({-1})));
+    }
+    CHECK(largest > 1e-6);  // else they show nothing
+    h = output;
+  }
+}
+
 }  // namespace
 
 void differentiates(const std::string& config, const MemorySource& source, const Tokens& tokens,
@@ -107,6 +177,7 @@ void differentiates(const std::string& config, const MemorySource& source, const
     CHECK(driver.gradient(tokens, targets, gradient) == same);
     if (wide) {
       matches_differences(driver, tokens, gradient, flat);
+      blocks_match_differences(driver, tokens);
     }
     const at::Tensor twice = gradient.clone();
     CHECK(driver.gradient(tokens, targets, twice, 0.5) == same);
@@ -208,6 +279,7 @@ void same_for_threads(const std::string& config, const MemorySource& source, con
     std::vector<at::Tensor> outputs;
     std::vector<at::Tensor> gradients;
     std::vector<at::Tensor> products;
+    std::vector<BlockGradients> of_block;
     const int64_t count = driver.parameters().numel();
     const at::Tensor v = direction_of(count, 11).to(kit::scalar_type(dtype));
     for (const uint32_t threads : {1, 2, 3}) {
@@ -216,10 +288,16 @@ void same_for_threads(const std::string& config, const MemorySource& source, con
       gradients.push_back(zeros(count, kit::scalar_type(dtype)));
       driver.gradient(tokens, targets, gradients.back());
       products.push_back(driver.products(tokens, targets, QUENCH_CURVATURE_HESSIAN, {v})[0]);
+      of_block.emplace_back(driver.block(0), kit::scalar_type(dtype));
+      driver.block_gradient(0, tokens, driver.embed(tokens), at::zeros_like(outputs.back()), false,
+                            of_block.back().names, of_block.back().values);
     }
     for (const size_t other : {1, 2}) {
       CAPTURE(other + 1);
       CHECK(identical(outputs[0], outputs[other]));
+      for (size_t i = 0; i < of_block[0].values.size(); ++i) {
+        CHECK(identical(of_block[0].values[i], of_block[other].values[i]));
+      }
       for (const quench_parameter_info& info : driver.parameter_infos()) {
         CAPTURE(info.name);
         const auto at = static_cast<int64_t>(info.offset);

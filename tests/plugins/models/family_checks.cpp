@@ -13,6 +13,7 @@
 #include "core/inputs/weights/open_checkpoint_folder.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
+#include "tests/plugins/models/cache_checks.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -136,6 +137,13 @@ void differentiates(TinyLlama model) {
   tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
   differentiates(model.config().dump(), source, tokens);
   has_curvature(model.config().dump(), source, tokens);
+}
+
+void lets_an_op_change_keys_and_values(TinyLlama model) {
+  model.draw();
+  MemorySource source;
+  model.store(source);
+  lets_an_op_change_keys_and_values(model.config().dump(), source, model.some_tokens(2, 9));
 }
 
 void same_for_threads(TinyLlama model) {

@@ -26,6 +26,9 @@ void matches_plain_loops(TinyLlama model);
 // The drawn model's derivatives (derivative_checks.hpp), of plain rows and of packed documents.
 void differentiates(TinyLlama model);
 
+// An op on keys and values (cache_checks.hpp) of the drawn model.
+void lets_an_op_change_keys_and_values(TinyLlama model);
+
 // Forward, gradient and product with the Hessian (derivative_checks.hpp) of the model, made so wide
 // and with so many tokens that there is work for every thread.
 void same_for_threads(TinyLlama model);

@@ -348,4 +348,38 @@ void ModelDriver::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
   });
 }
 
+void ModelDriver::set_cache_op(uint32_t block, const quench_cache_op* op) {
+  checked([&](quench_error* error) { return table_->set_cache_op(model_, block, op, error); });
+}
+
+double ModelDriver::block_gradient(uint32_t block, const Tokens& tokens, const at::Tensor& h,
+                                   const at::Tensor& goal, bool is_slope,
+                                   const std::vector<std::string>& names,
+                                   const std::vector<at::Tensor>& into, double weight) {
+  const BatchView batch(tokens);
+  const quench_tensor h_view = kit::view_of(h);
+  const quench_tensor goal_view = kit::view_of(goal);
+  std::vector<const char*> texts;
+  std::vector<quench_tensor> views;
+  for (size_t i = 0; i < names.size(); ++i) {
+    texts.push_back(names[i].c_str());
+    views.push_back(kit::view_of(into[i]));
+  }
+  const quench_block_gradient_args args = {sizeof args,
+                                           0,
+                                           block,
+                                           static_cast<uint32_t>(names.size()),
+                                           batch.get(),
+                                           &h_view,
+                                           is_slope ? nullptr : &goal_view,
+                                           is_slope ? &goal_view : nullptr,
+                                           weight,
+                                           texts.data(),
+                                           views.data(),
+                                           nullptr};
+  double loss = 0;
+  checked([&](quench_error* error) { return table_->block_gradient(model_, &args, &loss, error); });
+  return loss;
+}
+
 }  // namespace quench::test

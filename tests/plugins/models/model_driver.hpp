@@ -88,6 +88,13 @@ class ModelDriver {
   void set_weight(const std::string& name, const at::Tensor& value);
   uint64_t generation(const std::string& name) const;
   void set_linear_op(uint32_t block, uint32_t group, uint32_t linear, const quench_linear_op* op);
+  void set_cache_op(uint32_t block, const quench_cache_op* op);
+  // The loss of a block's output from a target or, with `is_slope`, along a slope; adds weight *
+  // gradient to `into`, of the named weights.
+  double block_gradient(uint32_t block, const Tokens& tokens, const at::Tensor& h,
+                        const at::Tensor& goal, bool is_slope,
+                        const std::vector<std::string>& names, const std::vector<at::Tensor>& into,
+                        double weight = 1.0);
 
  private:
   void open(const quench_model_open_args& args);

@@ -10,6 +10,7 @@
 #include "models/decoder/residence.hpp"
 #include "quench/kit/scalar.hpp"
 #include "quench/kit/source.hpp"
+#include "tests/plugins/models/cache_checks.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -110,6 +111,12 @@ void differentiates_saved(const std::string& name, ptrdiff_t first) {
   tokens.segments = {1, 1, 1, 1, 1, 1, 1, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
   differentiates(saved.config(), saved.weights, tokens, flat);
   has_curvature(saved.config(), saved.weights, tokens);
+}
+
+void lets_an_op_change_keys_and_values_of_saved(const std::string& name) {
+  const SavedFamily saved(name);
+  const auto first = saved.tokens.ids.begin();
+  lets_an_op_change_keys_and_values(saved.config(), saved.weights, {2, 5, {first, first + 10}});
 }
 
 void differentiates_saved_by_block(const std::string& name) {

@@ -38,6 +38,9 @@ void matches_transformers(const std::string& name);
 // saved ids from `first` on.
 void differentiates_saved(const std::string& name, ptrdiff_t first = 0);
 
+// An op on keys and values (cache_checks.hpp), of rows within every window.
+void lets_an_op_change_keys_and_values_of_saved(const std::string& name);
+
 // Block by block the gradient is that of the whole model, and there is curvature.
 void differentiates_saved_by_block(const std::string& name);
 

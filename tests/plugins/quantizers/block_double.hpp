@@ -45,8 +45,8 @@ class BlockDouble {
   static inline BlockDouble* current = nullptr;
 
   static const void* find(const quench_host*, const char* id) noexcept {
-    static constexpr quench_block_service kTable = {sizeof(quench_block_service), place, replay,
-                                                    weight};
+    static constexpr quench_block_service kTable = {
+        sizeof(quench_block_service), place, replay, weight, nullptr, nullptr};
     return std::strcmp(id, QUENCH_SERVICE_BLOCK) == 0 ? &kTable
                                                       : test_host()->service(test_host(), id);
   }

@@ -366,7 +366,7 @@ TEST_CASE("gptq asks for sequential rows", "[quantizers][gptq]") {
   CHECK(QuantizerBench("{}", 4).needs() ==
         (QUENCH_TAKES_DEVICE_WEIGHTS | QUENCH_NEEDS_ROWS | QUENCH_NEEDS_SEQUENTIAL));
   CHECK(std::string(linked_item().id) == "gptq");
-  CHECK(linked_item().parameter_count == 32);
+  CHECK(linked_item().parameter_count == 39);
 }
 
 }  // namespace quench::test

@@ -306,7 +306,7 @@ TEST_CASE("activations refuses settings that contradict each other", "[quantizer
     CHECK(create_error(parameters) == "activations: " + why);
   };
   refused(R"({"activations":"float"})",
-          "activations = float rounds nothing; wanted a format, or rotate");
+          "activations = float rounds nothing; wanted a format, cache or rotate");
   refused(R"({"activations":"float","activation_keep":2})",
           "activation_* has no effect without activations; wanted a format");
   refused(R"({"activations":"int8","activation_group_size":32})",

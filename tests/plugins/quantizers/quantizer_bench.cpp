@@ -22,6 +22,7 @@ struct Store {
   std::map<std::string, double> numbers;
   std::map<std::string, std::string> texts;
   std::shared_ptr<const quench_linear_op> op;
+  std::shared_ptr<const quench_cache_op> cache_op;
 };
 
 quench_status store_tensor(void* context, const char* name, quench_dtype dtype, int32_t dimensions,
@@ -54,11 +55,21 @@ quench_status store_text(void* context, const char* name, const char* value,
   return QUENCH_OK;
 }
 
+template <typename Op>
+std::shared_ptr<const Op> owned(const Op& op) {
+  return {new Op(op), [](const Op* kept) {
+            kept->release(kept->context);
+            delete kept;
+          }};
+}
+
 quench_status keep_op(void* context, const quench_linear_op* op, quench_error*) noexcept {
-  static_cast<Store*>(context)->op = {new quench_linear_op(*op), [](const quench_linear_op* kept) {
-                                        kept->release(kept->context);
-                                        delete kept;
-                                      }};
+  static_cast<Store*>(context)->op = owned(*op);
+  return QUENCH_OK;
+}
+
+quench_status keep_cache_op(void* context, const quench_cache_op* op, quench_error*) noexcept {
+  static_cast<Store*>(context)->cache_op = owned(*op);
   return QUENCH_OK;
 }
 
@@ -214,8 +225,8 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   const quench_tensor in = float64 ? wide.view() : narrow.view();
   const quench_tensor out = float64 ? wide_out.view() : narrow_out.view();
   Store store;
-  const quench_quantize_sink sink{sizeof sink,  &store,     store_tensor,
-                                  store_number, store_text, keep_op};
+  const quench_quantize_sink sink{sizeof sink, &store,  store_tensor, store_number,
+                                  store_text,  keep_op, keep_cache_op};
   const quench_quantize_args args{sizeof args, flags, linear, &in, &out, &sink, nullptr};
   quench_error error{sizeof error, 0, {}};
   Quantized result;
@@ -229,6 +240,7 @@ Quantized QuantizerBench::quantize_state(quench_quantizer_state* state, const Ma
   result.numbers = store.numbers;
   result.texts = store.texts;
   result.op = store.op;
+  result.cache_op = store.cache_op;
   for (const Store::Tensor& tensor : store.tensors) {
     result.bytes[tensor.name] = tensor.bytes;
   }

@@ -29,6 +29,7 @@ struct Quantized {
   std::map<std::string, std::string> texts;
   std::map<std::string, std::vector<std::byte>> bytes;  // of every tensor, by name
   std::shared_ptr<const quench_linear_op> op;           // null: none; the last copy releases it
+  std::shared_ptr<const quench_cache_op> cache_op;      // likewise
 
   // Elements of a tensor of any name; empty where there is none.
   template <typename T>

@@ -174,4 +174,27 @@ TEST_CASE("rounded inputs of rows from the float model are refused", "[quantizer
   }
 }
 
+TEST_CASE("a quantizer of weights gives its block an op on keys and values besides",
+          "[quantizers][cache]") {
+  const Matrix weight = random_matrix(24, 64, 1);
+  const Matrix x = random_matrix(128, 64, 2, true);
+  const Quantized plain = quantized("", weight, x);
+  const Quantized cached = quantized(R"(,"cache":"int4","cache_group_size":16)", weight, x);
+  CHECK(plain.cache_op == nullptr);
+  REQUIRE(cached.cache_op != nullptr);
+  CHECK(cached.op == nullptr);
+  CHECK(cached.dequantized.values == plain.dequantized.values);
+  CHECK(cached.numbers.at("cache_bits") == 4 + 32.0 / 16);
+  CHECK(cached.numbers.at("bits_per_weight") == plain.numbers.at("bits_per_weight"));
+  QuantizerBench bench(parameters(R"(,"cache":"int4")"), 64, 2);
+  CHECK((bench.needs() & QUENCH_MAKES_CACHE_OP) != 0);
+  REQUIRE(bench.observe(x) == QUENCH_OK);
+  CHECK(bench.quantize(weight, 1).cache_op == nullptr);  // not the block's first linear
+  if (std::string(linked_item().id) != "rtn") {
+    CHECK_THAT(create_error(R"({"cache":"int4","inputs":"float"})"),
+               Catch::Contains("rounded keys and values reach later linears; wanted inputs = "
+                               "sequential"));
+  }
+}
+
 }  // namespace quench::test

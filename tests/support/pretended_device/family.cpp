@@ -176,6 +176,26 @@ class Pretended final : public kit::Model {
       return inner().set_linear_op(model_, block, group, linear, op, error);
     });
   }
+  void set_cache_op(uint32_t block, const quench_cache_op* op) override {
+    computed([&](quench_error* error) { return inner().set_cache_op(model_, block, op, error); });
+  }
+  double block_gradient(const quench_block_gradient_args& args) override {
+    quench_block_gradient_args own = args;
+    const quench_tensor h = seen_on_device(*args.h);
+    const bool is_slope = args.slope != nullptr;
+    const quench_tensor goal = seen_on_device(is_slope ? *args.slope : *args.target);
+    std::vector<quench_tensor> gradients;
+    for (uint32_t i = 0; i < args.weight_count; ++i) {
+      gradients.push_back(seen(args.gradients[i]));
+    }
+    own.h = &h;
+    (is_slope ? own.slope : own.target) = &goal;
+    own.gradients = gradients.data();
+    double loss = 0;
+    computed(
+        [&](quench_error* error) { return inner().block_gradient(model_, &own, &loss, error); });
+    return loss;
+  }
 
   const void* extension(const char* id) const override;
 

@@ -19,7 +19,7 @@ extern "C" {
 /* A minor adds and breaks nothing. A host accepts every module of its major version whose
  * `min_host_minor` it reaches: docs/abi.md. */
 #define QUENCH_ABI_MAJOR 1
-#define QUENCH_ABI_MINOR 0
+#define QUENCH_ABI_MINOR 1
 
 typedef int32_t quench_status;
 

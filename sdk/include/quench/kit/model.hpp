@@ -69,6 +69,13 @@ class Model {
     throw Error(QUENCH_UNSUPPORTED, "does not measure products");
   }
   virtual const void* extension(const char*) const { return nullptr; }
+  // Takes ownership of the op; nullptr takes out the one before.
+  virtual void set_cache_op(uint32_t /*block*/, const quench_cache_op* /*op*/) {
+    throw Error(QUENCH_UNSUPPORTED, "does not let an op change its keys and values");
+  }
+  virtual double block_gradient(const quench_block_gradient_args&) {
+    throw Error(QUENCH_UNSUPPORTED, "does not differentiate a block by itself");
+  }
 };
 
 namespace detail {
@@ -204,6 +211,23 @@ inline quench_status model_product_rate(quench_model* model, uint32_t flags, dou
 inline const void* model_extension(const quench_model* model, const char* id) noexcept {
   return self(model).extension(id);
 }
+inline quench_status model_set_cache_op(quench_model* model, uint32_t block,
+                                        const quench_cache_op* op, quench_error* error) noexcept {
+  return guard(error, [&] {
+    expects(block < self(model).info().blocks, "set_cache_op: no such block");
+    self(model).set_cache_op(block, op);
+  });
+}
+inline quench_status model_block_gradient(quench_model* model,
+                                          const quench_block_gradient_args* args, double* loss,
+                                          quench_error* error) noexcept {
+  return guard(error, [&] {
+    expects(args->block < self(model).info().blocks, "block_gradient: no such block");
+    expects((args->target == nullptr) != (args->slope == nullptr),
+            "block_gradient: wanted a target or a slope");
+    *loss = self(model).block_gradient(*args);
+  });
+}
 
 // A family sets `static constexpr bool kHasDeviceMemory = true` if it implements allocate, release
 // and copy.
@@ -250,6 +274,8 @@ quench_item model(const About& about) {
     table.residual = detail::model_residual;
     table.product_rate = detail::model_product_rate;
     table.extension = detail::model_extension;
+    table.set_cache_op = detail::model_set_cache_op;
+    table.block_gradient = detail::model_block_gradient;
     return table;
   }();
   return make_item<typename Family::Params>(QUENCH_KIND_MODEL, about, &kTable);

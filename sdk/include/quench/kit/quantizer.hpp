@@ -42,6 +42,11 @@ class QuantizeSink {
     quench_error error{sizeof error, 0, {}};
     check(sink_->linear_op(sink_->context, &op, &error), error);
   }
+  // For quantizers with QUENCH_MAKES_CACHE_OP, which hosts before 1.1 refuse.
+  void cache_op(const quench_cache_op& op) {
+    quench_error error{sizeof error, 0, {}};
+    check(sink_->cache_op(sink_->context, &op, &error), error);
+  }
 
  private:
   const quench_quantize_sink* sink_;
@@ -55,6 +60,8 @@ struct LinearToQuantize {
   void* stream;
   // Whether anybody reads codes, scales and the like from the sink.
   bool wants_codes = true;
+  uint32_t block = 0;  // index; of embedding and head the number of blocks
+  bool first = false;  // of its block: what has an op on keys and values
 };
 
 // The state of one input group.
@@ -127,6 +134,8 @@ namespace detail {
 struct QuantizerState {
   std::unique_ptr<QuantizerGroup> group;
   const quench_group_info* info;
+  uint32_t block;
+  uint32_t index;  // of the group in its block
 };
 
 inline Quantizer& self(quench_quantizer* quantizer) {
@@ -157,6 +166,8 @@ inline quench_status begin_group(quench_quantizer* quantizer, const quench_group
     auto made = std::make_unique<QuantizerState>();
     made->group = self(quantizer).begin(*args);
     made->info = args->info;
+    made->block = args->block;
+    made->index = args->group;
     *state = reinterpret_cast<quench_quantizer_state*>(made.release());
   });
 }
@@ -173,7 +184,8 @@ inline quench_status quantize_linear(quench_quantizer* quantizer, quench_quantiz
     QuantizeSink sink(args->sink);
     self(quantizer).quantize(*own.group,
                              {own.info->linears[args->linear], *args->weight, *args->dequantized,
-                              args->stream, (args->flags & QUENCH_QUANTIZE_WITHOUT_CODES) == 0},
+                              args->stream, (args->flags & QUENCH_QUANTIZE_WITHOUT_CODES) == 0,
+                              own.block, own.index == 0 && args->linear == 0},
                              sink);
   });
 }

@@ -301,6 +301,8 @@ void load() {
   table.set_linear_op = set_linear_op;
   table.head_rows = head_rows;
   table.extension = extension;
+  table.set_cache_op = nullptr;  // tensors of its own memory would come here as they are
+  table.block_gradient = nullptr;
 }
 
 }  // namespace

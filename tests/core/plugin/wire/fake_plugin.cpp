@@ -139,6 +139,22 @@ void release_op(void* context) noexcept {
   delete static_cast<AddOne*>(context);
 }
 
+// Doubles keys, and adds to each value its token.
+quench_status apply_cache_op(void*, const quench_cache_args* args, quench_error* error) noexcept {
+  if (args->batch->segments != nullptr) {
+    return report_error(error, QUENCH_UNSUPPORTED, "segments: not here");
+  }
+  const int64_t width = args->values->shape[1] * args->values->shape[2];
+  for (int64_t i = 0; i < args->keys->shape[0] * args->keys->shape[1] * args->keys->shape[2]; ++i) {
+    data_of<float>(*args->keys)[i] *= 2;
+  }
+  for (int64_t i = 0; i < args->values->shape[0] * width; ++i) {
+    data_of<float>(*args->values)[i] +=
+        static_cast<float>(data_of<int32_t>(*args->batch->tokens)[i / width]);
+  }
+  return QUENCH_OK;
+}
+
 quench_status quantize(quench_quantizer* self, quench_quantizer_state* state,
                        const quench_quantize_args* args, quench_error* error) noexcept {
   if (args->linear == 9) {
@@ -175,6 +191,14 @@ quench_status quantize(quench_quantizer* self, quench_quantizer_state* state,
     auto* op = new AddOne;
     const quench_linear_op table = {sizeof table, op, apply_op, release_op};
     status = sink.linear_op(sink.context, &table, error);
+    if (status != QUENCH_OK) {
+      release_op(op);
+    }
+  }
+  if (status == QUENCH_OK && self->parameters == "cache") {
+    auto* op = new AddOne;
+    const quench_cache_op table = {sizeof table, op, apply_cache_op, release_op};
+    status = sink.cache_op(sink.context, &table, error);
     if (status != QUENCH_OK) {
       release_op(op);
     }

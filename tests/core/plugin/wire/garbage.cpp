@@ -105,6 +105,10 @@ struct Lent {
     of(context).ops.push_back(*op);
     return QUENCH_OK;
   }
+  static quench_status cache_op(void* context, const quench_cache_op* op, quench_error*) noexcept {
+    of(context).cache_ops.push_back(*op);
+    return QUENCH_OK;
+  }
   static quench_status value(void*, const char* name, double, const char* unit, int32_t, double,
                              quench_error*) noexcept {
     read_text(name);
@@ -194,7 +198,7 @@ struct Lent {
   }
   static const quench_model_table kModelTable;
 
-  quench_quantize_sink sink{sizeof sink, this, tensor, number, text, linear_op};
+  quench_quantize_sink sink{sizeof sink, this, tensor, number, text, linear_op, cache_op};
   quench_metric_sink metric_sink{sizeof metric_sink, this, value, number, items, json};
   quench_tokenizer tokenizer{sizeof tokenizer, this, encode};
   quench_subject subject{sizeof subject, &kModelTable, nullptr, this, score};
@@ -206,6 +210,7 @@ struct Lent {
   std::deque<std::vector<char>> memory;
   std::vector<int32_t> ids;
   std::vector<quench_linear_op> ops;
+  std::vector<quench_cache_op> cache_ops;
 };
 
 const quench_model_table Lent::kModelTable = {};
@@ -490,6 +495,10 @@ void release_ops(Lent& lent) {
     op.release(op.context);
   }
   lent.ops.clear();
+  for (const quench_cache_op& op : lent.cache_ops) {
+    op.release(op.context);
+  }
+  lent.cache_ops.clear();
 }
 
 std::vector<std::byte> bytes_of_input(std::span<const uint8_t> input) {
@@ -607,10 +616,12 @@ std::vector<std::string> recorded_sessions() {
     out.push_back(std::string(1, static_cast<char>(place_of(&type, function))) +
                   text_of({writer.bytes().begin(), writer.bytes().end()}));
   };
-  call(wire::k_quench_quantize_sink, 3, [](wire::Writer& w) {
-    w.u64(77);  // an op
-    w.u64(3);   // apply, release
-  });
+  for (const uint16_t kind : {3, 4}) {  // of a linear, of keys and values
+    call(wire::k_quench_quantize_sink, kind, [](wire::Writer& w) {
+      w.u64(77);  // an op
+      w.u64(3);   // apply, release
+    });
+  }
   call(wire::k_quench_metric_sink, 2, [](wire::Writer& w) {
     const double values[] = {1, 2};
     w.text("losses");

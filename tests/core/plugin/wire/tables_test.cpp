@@ -122,6 +122,7 @@ struct Results {
   std::map<std::string, std::string> texts;
   const quench_linear_op* op = nullptr;
   quench_linear_op op_copy{};
+  quench_cache_op cache_op{};
   bool refuses_texts = false;
 
   static Results& of(void* context) { return *static_cast<Results*>(context); }
@@ -159,7 +160,13 @@ struct Results {
     of(context).op = &of(context).op_copy;
     return QUENCH_OK;
   }
-  quench_quantize_sink sink{sizeof(quench_quantize_sink), this, tensor, number, text, linear_op};
+  static quench_status take_cache_op(void* context, const quench_cache_op* op,
+                                     quench_error*) noexcept {
+    of(context).cache_op = *op;
+    return QUENCH_OK;
+  }
+  quench_quantize_sink sink{
+      sizeof(quench_quantize_sink), this, tensor, number, text, linear_op, take_cache_op};
 };
 
 // A group of two linears, described by what does not outlive the call that it is passed to.
@@ -276,6 +283,40 @@ TEST_CASE("wire tables: an op is the host's until it releases it, once", "[wire]
         QUENCH_INVALID_ARGUMENT);
   CHECK(std::string(s.error.message) == "x: no rows");
   results.op->release(results.op->context);
+  s.check_all_given_back();
+}
+
+TEST_CASE("wire tables: an op on keys and values changes those of the caller", "[wire]") {
+  Session s;
+  quench_quantizer* quantizer = create(s, "cache");
+  quench_quantizer_state* state = begin(s, quantizer);
+  Owned<float> weight(kFloat32, {4, 3});
+  Owned<float> dequantized(kFloat32, {4, 3});
+  Results results;
+  REQUIRE(quantize(s, quantizer, state, 0, weight.view, dequantized.view, results) == QUENCH_OK);
+  const quench_cache_op& op = results.cache_op;
+  REQUIRE(op.apply != nullptr);
+  s.quantizer->end(quantizer, state);
+  s.quantizer->destroy(quantizer);
+  CHECK(live_fakes() == 1);
+
+  const int64_t length = GENERATE(2, 700);  // in messages, in shared memory
+  Owned<float> keys(kFloat32, {length, 2, 3});
+  Owned<float> values(kFloat32, {length, 2, 4});
+  Owned<int32_t> tokens({QUENCH_DTYPE_INT, 32, 1}, {1, length});
+  keys.values.back() = 21;
+  tokens.values.front() = 5;
+  tokens.values.back() = 7;
+  quench_batch batch{sizeof batch, 0, &tokens.view, nullptr, nullptr};
+  const quench_cache_args args{sizeof args, 0, &keys.view, &values.view, &batch, nullptr};
+  CHECK(op.apply(op.context, &args, &s.error) == QUENCH_OK);
+  CHECK(keys.values.back() == 42);
+  CHECK(values.values.front() == 5);
+  CHECK(values.values.back() == 7);
+  batch.segments = &tokens.view;
+  CHECK(op.apply(op.context, &args, &s.error) == QUENCH_UNSUPPORTED);
+  CHECK(std::string(s.error.message) == "segments: not here");
+  op.release(op.context);
   s.check_all_given_back();
 }
 

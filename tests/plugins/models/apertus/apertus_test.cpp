@@ -161,4 +161,8 @@ TEST_CASE("apertus: libtorch alone, as on a GPU, gives plain loops and differenc
   }
 }
 
+TEST_CASE("apertus: an op changes its keys and values", "[models][apertus]") {
+  lets_an_op_change_keys_and_values(apertus());
+}
+
 }  // namespace quench::test

@@ -48,4 +48,8 @@ TEST_CASE("dots1: a config that cannot be is refused by key", "[models][dots1]")
   saved.refuses("first_k_dense_replace", 0, "missing model.layers.0.mlp.gate.weight");
 }
 
+TEST_CASE("dots1: an op changes its keys and values", "[models][dots1]") {
+  lets_an_op_change_keys_and_values_of_saved("dots1");
+}
+
 }  // namespace quench::test

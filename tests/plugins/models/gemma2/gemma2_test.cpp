@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "shared/matrix/on_host.hpp"
+#include "tests/plugins/models/cache_reference.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/saved_family.hpp"
 
@@ -40,6 +41,14 @@ TEST_CASE("gemma2: a config that cannot be is refused by key", "[models][gemma2]
                 "final_logit_softcapping = -1, wanted more than 0");
   saved.refuses("query_pre_attn_scalar", 0, "query_pre_attn_scalar = 0");
   saved.refuses("use_bidirectional_attention", true, "use_bidirectional_attention true");
+}
+
+TEST_CASE("gemma2: an op changes its keys and values", "[models][gemma2]") {
+  lets_an_op_change_keys_and_values_of_saved("gemma2");
+}
+
+TEST_CASE("gemma2: with rounded keys and values logits are the reference's", "[models][gemma2]") {
+  matches_transformers_with_a_rounded_cache("gemma2");
 }
 
 }  // namespace quench::test

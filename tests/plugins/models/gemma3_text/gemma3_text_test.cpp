@@ -126,4 +126,8 @@ TEST_CASE("gemma3_text: a config that cannot be is refused by key", "[models][ge
   saved.refuses("hidden_activation", "silu", "hidden_activation silu");
 }
 
+TEST_CASE("gemma3_text: an op changes its keys and values", "[models][gemma3_text]") {
+  lets_an_op_change_keys_and_values_of_saved("gemma3_text");
+}
+
 }  // namespace quench::test

@@ -11,6 +11,7 @@
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "shared/matrix/on_host.hpp"
+#include "tests/plugins/models/cache_checks.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
 #include "tests/run/built_catalog.hpp"
@@ -38,6 +39,43 @@ TEST_CASE("gpt_neox: gradients are those of central differences", "[models][gpt_
   tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
   differentiates(model.config(), source, tokens);
   has_curvature(model.config(), source, tokens);
+}
+
+TEST_CASE("gpt_neox: an op changes its keys and values", "[models][gpt_neox]") {
+  TinyModel model;
+  model.parallel = GENERATE(true, false);
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  lets_an_op_change_keys_and_values(model.config(), source, some_tokens(model, 2, 9));
+}
+
+TEST_CASE("gpt_neox: a block's gradient refuses what it has not", "[models][gpt_neox]") {
+  TinyModel model;
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  ModelDriver driver(model.config(), source, kit::kFloat32);
+  const Tokens tokens = some_tokens(model, 1, 5);
+  const at::Tensor h = driver.embed(tokens);
+  const quench_linear_info& linear = driver.block(1).groups[0].linears[0];
+  const std::string name = linear.weight;
+  const at::Tensor into = driver.weight(name, at::kFloat).zero_();
+  const auto gradient = [&](const std::string& weight, const at::Tensor& to) {
+    driver.block_gradient(1, tokens, h, h, false, {weight}, {to});
+  };
+  CHECK_THROWS_WITH(gradient("gpt_neox.embed_in.weight", into),
+                    Catch::Contains("no weight of a linear of block 1"));
+  CHECK_THROWS_WITH(gradient(name, into.to(at::kDouble)), Catch::Contains(name + ": float64"));
+  CHECK_THROWS_WITH(gradient(name, into.t()),
+                    Catch::Contains("wanted float32 [72, 24] in C order"));
+  CHECK_THROWS_WITH(driver.block_gradient(1, tokens, h, h, false, {name, name}, {into, into}),
+                    Catch::Contains("named twice"));
+  CHECK_THROWS_WITH(driver.block_gradient(9, tokens, h, h, false, {}, {}),
+                    Catch::Contains("no such block"));
+  CHECK_THROWS_WITH(driver.block_gradient(1, tokens, h, h.mul(std::nan("")), false, {name}, {into}),
+                    Catch::Contains("the loss of block 1 is"));
+  CHECK(doubles(into) == std::vector<double>(static_cast<size_t>(into.numel())));
 }
 
 TEST_CASE("gpt_neox: rows of many tokens have the curvature of differences", "[models][gpt_neox]") {

@@ -249,6 +249,12 @@ TEST_CASE("llama: gradients are those of central differences", "[models][llama]"
   differentiates(model);
 }
 
+TEST_CASE("llama: an op changes its keys and values", "[models][llama]") {
+  TinyLlama model;
+  model.kv_heads = GENERATE(4, 2, 1);
+  lets_an_op_change_keys_and_values(model);
+}
+
 TEST_CASE("llama: the number of threads changes no bit", "[models][llama]") {
   TinyLlama model;
   model.kv_heads = 2;

@@ -73,6 +73,19 @@ TEST_CASE("mamba: a scale that a group's sites absorb changes nothing", "[models
   CHECK(distance(doubles(driver.logits(driver.forward(reference.tokens))), before) < 1e-10);
 }
 
+TEST_CASE("mamba: it has no keys and values for an op", "[models][mamba]") {
+  const MambaReference reference("plain");
+  ModelDriver driver(reference.config, reference.weights, kit::kFloat32);
+  int released = 0;
+  const quench_cache_op op = {sizeof op, &released,
+                              [](void*, const quench_cache_args*,
+                                 quench_error*) noexcept -> quench_status { return QUENCH_OK; },
+                              [](void* context) noexcept { ++*static_cast<int*>(context); }};
+  CHECK_THROWS_WITH(driver.set_cache_op(1, &op),
+                    "block 1 keeps no keys and values of earlier tokens");
+  CHECK(released == 0);  // it stays the caller's
+}
+
 TEST_CASE("mamba: a new model is drawn as in the reference", "[models][mamba]") {
   nlohmann::json config = {{"model_type", "mamba"},     {"vocab_size", 200},
                            {"hidden_size", 96},         {"num_hidden_layers", 2},

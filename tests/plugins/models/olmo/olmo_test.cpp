@@ -102,4 +102,8 @@ TEST_CASE("olmo: a model without a checkpoint is drawn as in the reference", "[m
   initializes(config.dump());
 }
 
+TEST_CASE("olmo: an op changes its keys and values", "[models][olmo]") {
+  lets_an_op_change_keys_and_values(olmo());
+}
+
 }  // namespace quench::test

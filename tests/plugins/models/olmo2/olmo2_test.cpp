@@ -112,4 +112,8 @@ TEST_CASE("olmo2: a model without a checkpoint is drawn as in the reference", "[
   initializes(config.dump());
 }
 
+TEST_CASE("olmo2: an op changes its keys and values", "[models][olmo2]") {
+  lets_an_op_change_keys_and_values(olmo2());
+}
+
 }  // namespace quench::test

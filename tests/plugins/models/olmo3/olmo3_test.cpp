@@ -42,4 +42,8 @@ TEST_CASE("olmo3: a config that cannot be is refused by key", "[models][olmo3]")
                 "layer_types: chunked");
 }
 
+TEST_CASE("olmo3: an op changes its keys and values", "[models][olmo3]") {
+  lets_an_op_change_keys_and_values_of_saved("olmo3");
+}
+
 }  // namespace quench::test

@@ -144,4 +144,8 @@ TEST_CASE("olmoe: libtorch alone, as on a GPU, gives plain loops and differences
   }
 }
 
+TEST_CASE("olmoe: an op changes its keys and values", "[models][olmoe]") {
+  lets_an_op_change_keys_and_values(olmoe());
+}
+
 }  // namespace quench::test

@@ -126,4 +126,8 @@ TEST_CASE("opensci: a model without a checkpoint is drawn as in the reference",
   initializes(config.dump());
 }
 
+TEST_CASE("opensci: an op changes its keys and values", "[models][opensci]") {
+  lets_an_op_change_keys_and_values(opensci());
+}
+
 }  // namespace quench::test

@@ -40,4 +40,8 @@ TEST_CASE("qwen2: a config that cannot be is refused by key", "[models][qwen2]")
   saved.refuses("sliding_window", 0, "sliding_window = 0");
 }
 
+TEST_CASE("qwen2: an op changes its keys and values", "[models][qwen2]") {
+  lets_an_op_change_keys_and_values_of_saved("qwen2");
+}
+
 }  // namespace quench::test

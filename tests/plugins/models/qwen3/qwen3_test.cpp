@@ -1,6 +1,7 @@
 #include <catch2/catch.hpp>
 
 #include "shared/matrix/on_host.hpp"
+#include "tests/plugins/models/cache_reference.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/saved_family.hpp"
 
@@ -39,6 +40,14 @@ TEST_CASE("qwen3: a config that cannot be is refused by key", "[models][qwen3]")
   saved.refuses("hidden_act", "gelu", "hidden_act gelu, wanted silu");
   saved.refuses("layer_types", nlohmann::json::array({"full_attention"}),
                 "wanted a list of 3 types");
+}
+
+TEST_CASE("qwen3: an op changes its keys and values", "[models][qwen3]") {
+  lets_an_op_change_keys_and_values_of_saved("qwen3");
+}
+
+TEST_CASE("qwen3: with rounded keys and values logits are the reference's", "[models][qwen3]") {
+  matches_transformers_with_a_rounded_cache("qwen3");
 }
 
 }  // namespace quench::test

@@ -133,4 +133,8 @@ TEST_CASE("smollm3: a model without a checkpoint is drawn as in the reference",
   initializes(config.dump());
 }
 
+TEST_CASE("smollm3: an op changes its keys and values", "[models][smollm3]") {
+  lets_an_op_change_keys_and_values(smollm3());
+}
+
 }  // namespace quench::test

@@ -49,6 +49,23 @@ typedef struct quench_replay_args {
   void* stream;
 } quench_replay_args;
 
+/* A loss as a function of the block's weights, at the overlays where there are some. Since 1.1. */
+typedef struct quench_replay_gradient_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  uint64_t batch;
+  uint32_t overlay_count;
+  uint32_t weight_count;
+  const quench_overlay* overlays /*: [overlay_count] */;
+  /* What follows is as in quench_block_gradient_args. */
+  const quench_tensor* target /*: null */;
+  const quench_tensor* slope /*: null */;
+  double weight;
+  const char* const* names /*: [weight_count] */;
+  const quench_tensor* gradients /*: inout; [weight_count] */;
+  void* stream;
+} quench_replay_gradient_args;
+
 typedef struct quench_block_service {
   uint32_t struct_size;
   /*: life next */
@@ -65,6 +82,20 @@ typedef struct quench_block_service {
   quench_status (*weight)(const quench_host* host, const char* parameter,
                           const quench_tensor* destination /*: out */,
                           quench_error* error) QUENCH_NOEXCEPT;
+  /* quench_model_table.block_gradient for a stored batch. FAILED_PRECONDITION unless batches are
+   * held at stage 0, UNSUPPORTED if the family has no such function. */
+  /*: optional; since 1.1 */
+  quench_status (*gradient)(const quench_host* host, const quench_replay_gradient_args* args,
+                            double* loss, quench_error* error) QUENCH_NOEXCEPT;
+  /* What a stored batch carries out of the block in the float model, whose weights are float in all
+   * blocks before, too: `tensors` [count] in the order of carry(block, stage_count), on the model's
+   * device. The host owns them; they are valid until the next call or until that of the quantizer
+   * returns. FAILED_PRECONDITION unless it has QUENCH_NEEDS_FLOAT_STREAM and
+   * QUENCH_NEEDS_BLOCK_ROWS. */
+  /*: optional; since 1.1; life next */
+  quench_status (*float_output)(const quench_host* host, uint64_t batch,
+                                const quench_tensor** tensors /*: [count] */, uint32_t* count,
+                                quench_error* error) QUENCH_NOEXCEPT;
 } quench_block_service;
 
 #ifdef __cplusplus

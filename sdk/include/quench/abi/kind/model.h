@@ -255,6 +255,51 @@ typedef struct quench_linear_op {
   void (*release)(void* context) QUENCH_NOEXCEPT;
 } quench_linear_op;
 
+/* Keys and values of a block, after their rotation by position and before any token reads them. */
+typedef struct quench_cache_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  /* [N,heads,width], the model's dtype and device, contiguous: each head once, however many heads
+   * of queries read it */
+  const quench_tensor* keys /*: inout */;
+  const quench_tensor* values /*: inout */; /* the same shape but for the width */
+  const quench_batch* batch; /* that of the stage: where rows and segments begin */
+  void* stream;
+} quench_cache_args;
+
+/* Changes what a block keeps of each token for the tokens after it, for methods that quantize keys
+ * and values. A token reads its own as changed, too. Since 1.1. */
+typedef struct quench_cache_op {
+  uint32_t struct_size;
+  void* context;
+  /* Changes keys and values in place. What becomes of a sequence must not depend on the other
+   * sequences of the batch. */
+  quench_status (*apply)(void* context, const quench_cache_args* args,
+                         quench_error* error) QUENCH_NOEXCEPT;
+  /* The last owner of the op calls this. */
+  void (*release)(void* context) QUENCH_NOEXCEPT;
+} quench_cache_op;
+
+/* A loss as a function of one block's weights. Since 1.1. */
+typedef struct quench_block_gradient_args {
+  uint32_t struct_size;
+  uint32_t flags; /* 0 */
+  uint32_t block;
+  uint32_t weight_count;
+  const quench_batch* batch;
+  const quench_tensor* h; /* [N,width]: what enters stage 0; the model's dtype and device */
+  /* One of both, [N,width], dtype and device as h; `output` is what the block gives. */
+  const quench_tensor* target /*: null */; /* loss = Σ (output - target)² */
+  const quench_tensor* slope /*: null */;  /* loss = Σ slope * output, so dloss/doutput = slope */
+  double weight; /* factor on what is added to a gradient */
+  /* Weights of the block's linears (quench_linear_info.weight), each once. */
+  const char* const* names /*: [weight_count] */;
+  /* Each of its weight's shape, in the dtype of flat vectors (extension/gradients.h), in host
+   * memory or on the model's device. */
+  const quench_tensor* gradients /*: inout; [weight_count] */;
+  void* stream;
+} quench_block_gradient_args;
+
 /* ---- The table ------------------------------------------------------------------------------- */
 
 typedef struct quench_model_table {
@@ -374,6 +419,20 @@ typedef struct quench_model_table {
   /* The table of an extension (extension/, or a third party's) for this model, or NULL. */
   /*: optional */
   const void* (*extension)(const quench_model* model, const char* id) QUENCH_NOEXCEPT;
+  /* Applies `op` to keys and values of `block` from now on and takes ownership of it; NULL takes it
+   * out. UNSUPPORTED, with nothing changed, for a block that keeps neither. */
+  /*: optional; since 1.1 */
+  quench_status (*set_cache_op)(quench_model* model, uint32_t block,
+                                const quench_cache_op* op /*: life owned; null */,
+                                quench_error* error) QUENCH_NOEXCEPT;
+  /* For methods that change weights so that a block's output comes near a wanted one. Adds weight *
+   * dloss/dW of the named weights to their gradients, at the weights that the model holds, and
+   * gives the loss, accumulated in float64. Runs one forward and one backward of the block alone.
+   * UNSUPPORTED while an op is set in the block, because an op has no derivative. Results do not
+   * depend on the number of threads. [instance-serial] */
+  /*: optional; since 1.1 */
+  quench_status (*block_gradient)(quench_model* model, const quench_block_gradient_args* args,
+                                  double* loss, quench_error* error) QUENCH_NOEXCEPT;
 } quench_model_table;
 
 #ifdef __cplusplus

@@ -51,6 +51,8 @@ typedef struct quench_quantizer_state quench_quantizer_state; /* an open input g
 /* `quantize` also takes weight and dequantized weight in the memory of the group's device, where
  * the host then may leave them. Without it both are in host memory. */
 #define QUENCH_TAKES_DEVICE_WEIGHTS (1u << 11)
+/* The result of a block's first linear has an op on keys and values besides. Since 1.1. */
+#define QUENCH_MAKES_CACHE_OP (1u << 12)
 
 typedef struct quench_group_args {
   uint32_t struct_size;
@@ -112,6 +114,11 @@ typedef struct quench_quantize_sink {
   /* Sets the op that replaces the linear from now on; the host takes ownership. */
   quench_status (*linear_op)(void* context, const quench_linear_op* op /*: life owned */,
                              quench_error* error) QUENCH_NOEXCEPT;
+  /* Sets the op on keys and values of the group's block (quench_group_args.block) from now on; the
+   * host takes ownership. Only for a quantizer with QUENCH_MAKES_CACHE_OP, once for a block. */
+  /*: optional; since 1.1 */
+  quench_status (*cache_op)(void* context, const quench_cache_op* op /*: life owned */,
+                            quench_error* error) QUENCH_NOEXCEPT;
 } quench_quantize_sink;
 
 /* The host reads no tensors that describe the result (codes, scales, ...), so they need not be put
