@@ -22,8 +22,8 @@ struct TunedGrid {
   Grid grid;
   double low_slope;   // ds/da
   double high_slope;  // ds/db
-  double low;         // dz/da = -low / s; 0 where z is known
-  double least;       // a low, or 0 where z is known
+  double low;         // low, of which z is made; 0 where z is known
+  double least;       // a low, likewise
 };
 
 inline TunedGrid tuned_grid(double low, double high, double low_factor, double high_factor,

@@ -62,7 +62,7 @@ TEST_CASE("autoround minimizes the error of the block's output", "[quantizers][a
   int below = 0;
   for (uint64_t seed = 0; seed < 6; ++seed) {
     const Block block(seed);
-    const GatedBlock service(block.rows, block.float_rows, block.weights);
+    GatedBlock service(block.rows, block.float_rows, block.weights);
     const std::string rest = "{\"bits\":" + std::to_string(2 + seed % 2) +
                              ",\"group_size\":32,\"target\":\"" + target + "\",\"iterations\":";
     const Result plain = tuned(block, rest + "0}");
@@ -88,7 +88,7 @@ TEST_CASE("autoround with the float model's target comes nearer to it", "[quanti
   double by_own = 0;
   for (uint64_t seed = 0; seed < 4; ++seed) {
     const Block block(seed);
-    const GatedBlock service(block.rows, block.float_rows, block.weights);
+    GatedBlock service(block.rows, block.float_rows, block.weights);
     const auto error = [&](const std::string& target) {
       const Result made = tuned(block, R"({"bits":3,"group_size":32,"target":")" + target + "\"}");
       return GatedBlock::mean_error(block.rows, made.weights, block.float_rows, block.weights);
@@ -104,7 +104,7 @@ TEST_CASE("autoround on drawn batches is never worse than rounding to nearest on
   int kept = 0;
   for (uint64_t seed = 0; seed < 10; ++seed) {
     const Block block(seed, 6);
-    const GatedBlock service(block.rows, block.float_rows, block.weights);
+    GatedBlock service(block.rows, block.float_rows, block.weights);
     // Three steps as long as a code: most of them make it worse.
     const std::string rest = R"({"bits":4,"group_size":32,"batch_tokens":24,"lr":1,"iterations":)" +
                              std::to_string(1 + seed % 5);
@@ -130,10 +130,10 @@ TEST_CASE("autoround on drawn batches is never worse than rounding to nearest on
 TEST_CASE("autoround asks for as many batches as its steps have tokens",
           "[quantizers][autoround]") {
   const Block block(1, 6);
-  const GatedBlock service(block.rows, block.float_rows, block.weights);
+  GatedBlock service(block.rows, block.float_rows, block.weights);
   tuned(block, R"({"group_size":32,"batch_tokens":48,"iterations":5})");
   CHECK(service.asked().size() == 10);
-  const GatedBlock other(block.rows, block.float_rows, block.weights);
+  GatedBlock other(block.rows, block.float_rows, block.weights);
   tuned(block, R"({"group_size":32,"iterations":5})");
   CHECK(other.asked().size() == 30);
 }
@@ -141,7 +141,7 @@ TEST_CASE("autoround asks for as many batches as its steps have tokens",
 TEST_CASE("autoround tunes a block without the linears that it is to leave",
           "[quantizers][autoround]") {
   const Block block(2);
-  const GatedBlock service(block.rows, block.float_rows, block.weights);
+  GatedBlock service(block.rows, block.float_rows, block.weights);
   const Result made =
       tuned(block, R"({"bits":3,"group_size":32,"iterations":20,"modules":["linear0 skip"]})");
   CHECK(differences(made.weights[0].values, block.weights[0].values) == "");
@@ -154,7 +154,7 @@ TEST_CASE("autoround tunes a block without the linears that it is to leave",
 TEST_CASE("autoround's block has the same bits on any number of threads",
           "[quantizers][autoround]") {
   const Block block(3);
-  const GatedBlock service(block.rows, block.float_rows, block.weights);
+  GatedBlock service(block.rows, block.float_rows, block.weights);
   const std::string parameters = R"({"bits":3,"group_size":32,"iterations":10,"batch_tokens":48})";
   const bool float64 = GENERATE(false, true);
   const Result one = tuned(block, parameters, float64);
@@ -180,7 +180,7 @@ TEST_CASE("autoround names a host that cannot differentiate a block", "[quantize
 TEST_CASE("autoround refuses another weight than the block was tuned with",
           "[quantizers][autoround]") {
   const Block block(5);
-  const GatedBlock service(block.rows, block.float_rows, block.weights);
+  GatedBlock service(block.rows, block.float_rows, block.weights);
   QuantizerBench bench(R"({"group_size":32,"iterations":2})", 96, 2);
   REQUIRE(bench.observe(block.rows[0]) == QUENCH_OK);
   REQUIRE(bench.prepare(block.weights) == "");

@@ -2,6 +2,7 @@
 // optimizer, in float64, with torch's derivatives.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
