@@ -14,12 +14,12 @@
 #include "quench/kit/host.hpp"
 #include "quench/kit/tensor.hpp"
 #include "tests/plugins/quantizers/matrix.hpp"
-#include "tests/support/test_host.hpp"
 
 namespace quench::test {
 
-// As long as it lives, kit code of this process finds the service. Batches stand before the only
-// stage. Of the linears "linear0" and "linear1"; `float_batches`: the float model's rows.
+// One at a time. As long as it lives, kit code of this process finds the service beside those of
+// the host before it. Batches stand before the only stage. Of the linears "linear0" and "linear1";
+// `float_batches`: the float model's rows.
 class GatedBlock {
  public:
   GatedBlock(std::vector<Matrix> batches, std::vector<Matrix> float_batches,
@@ -28,7 +28,7 @@ class GatedBlock {
         float_batches_(std::move(float_batches)),
         weights_{{"linear0", weights[0]}, {"linear1", weights[1]}} {
     current = this;
-    host_ = *test_host();
+    host_ = *before_;
     host_.service = find;
     kit::current_host = &host_;
     for (size_t l = 0; l < 2; ++l) {
@@ -44,7 +44,7 @@ class GatedBlock {
     table_ = {sizeof table_, place, replay, weight, gradient, float_output};
   }
   ~GatedBlock() {
-    kit::current_host = test_host();
+    kit::current_host = before_;
     current = nullptr;
   }
   GatedBlock(const GatedBlock&) = delete;
@@ -87,8 +87,9 @@ class GatedBlock {
   }
 
   static const void* find(const quench_host*, const char* id) noexcept {
+    const quench_host* others = current->before_;
     return std::strcmp(id, QUENCH_SERVICE_BLOCK) == 0 ? &current->table_
-                                                      : test_host()->service(test_host(), id);
+                                                      : others->service(others, id);
   }
   static quench_status place(const quench_host*, quench_replay_place* out, quench_error*) noexcept {
     *out = {sizeof *out, 0, 0, 1, current->batches_.size(), &current->info_};
@@ -169,6 +170,7 @@ class GatedBlock {
   std::vector<Matrix> float_batches_;
   Weights weights_;
   const char* names_[2] = {"linear0", "linear1"};
+  const quench_host* before_ = kit::current_host;
   quench_host host_{};
   quench_block_service table_{};
   quench_linear_info linears_[2] = {};
