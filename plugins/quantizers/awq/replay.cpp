@@ -1,6 +1,5 @@
 #include "quantizers/awq/replay.hpp"
 
-#include <algorithm>
 #include <deque>
 
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
@@ -103,23 +102,6 @@ std::vector<at::Tensor> carried_exactly(const quench_replay_place& place, uint64
     tensor = tensor.clone();
   }
   return out;
-}
-
-// The sum of squared differences, in float64: in host memory in the order of memory, on a device by
-// rows that are float64 at once.
-double squared_difference(const at::Tensor& a, const at::Tensor& b) {
-  constexpr int64_t kHeld = int64_t{1} << 23;
-  const int64_t rows = a.size(0);
-  const int64_t most = matrix::on_host(a)
-                           ? rows
-                           : std::max<int64_t>(1, kHeld * rows / std::max<int64_t>(1, a.numel()));
-  double sum = 0;
-  for (int64_t first = 0; first < rows; first += most) {
-    const int64_t count = std::min(most, rows - first);
-    sum += sum_of_squares(
-        a.narrow(0, first, count).to(at::kDouble).sub(b.narrow(0, first, count).to(at::kDouble)));
-  }
-  return sum;
 }
 
 // Adds the squared differences to `sum`. Returns the number of elements in tensors that differ.

@@ -2,6 +2,8 @@
 
 #include <ATen/ops/empty.h>
 
+#include <algorithm>
+
 #include "quantizers/gram/squares_entries.hpp"
 #include "shared/cuda/run_kernel.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -47,6 +49,21 @@ double sum_of_squares(const at::Tensor& values) {
   double sum = 0;
   for (int64_t c = 0; c < sums.numel(); ++c) {
     sum += sums.const_data_ptr<double>()[c];
+  }
+  return sum;
+}
+
+double squared_difference(const at::Tensor& a, const at::Tensor& b) {
+  constexpr int64_t kHeld = int64_t{1} << 23;
+  const int64_t rows = a.size(0);
+  const int64_t most = matrix::on_host(a)
+                           ? rows
+                           : std::max<int64_t>(1, kHeld * rows / std::max<int64_t>(1, a.numel()));
+  double sum = 0;
+  for (int64_t first = 0; first < rows; first += most) {
+    const int64_t count = std::min(most, rows - first);
+    sum += sum_of_squares(
+        a.narrow(0, first, count).to(at::kDouble).sub(b.narrow(0, first, count).to(at::kDouble)));
   }
   return sum;
 }

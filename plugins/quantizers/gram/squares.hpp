@@ -10,4 +10,8 @@ namespace quench::quantizers {
 // that only the order differs and no two devices differ.
 double sum_of_squares(const at::Tensor& values);
 
+// The sum of squared differences of two tensors [rows, ...] of one shape, in float64: in host
+// memory in the order of memory, on a device by rows that are float64 at once.
+double squared_difference(const at::Tensor& a, const at::Tensor& b);
+
 }  // namespace quench::quantizers

@@ -45,6 +45,8 @@ quantizers:
     calibration: words
   - awq: {bits: 3, group_size: 32, objective: block}
     calibration: words
+  - autoround: {bits: 3, group_size: 32, iterations: 4}
+    calibration: words
   - rtn: {bits: 4}
     transform: rotation
   - rtn: {bits: 4}
