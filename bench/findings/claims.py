@@ -34,6 +34,7 @@ class Test:
     low: float = 0.0       # of `within`
     high: float = 0.0
     border: float = 0.0    # of contrasts that decide: what their rows are compared with
+    calibrated: bool = True  # of contrasts that decide: whether another calibration draw could move their rows
     share_of: str = ""     # the measure that `within` and `less` take a share of
     less: float = 0.0      # this share is taken off before the row is compared with 0
     at: str = ""

@@ -183,14 +183,37 @@ class Verdicts(unittest.TestCase):
                        for quantity, value in (("mean", mean), ("stderr", error), ("n", 20))]
             test = claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule=rule, border=border)
             return of_tests(numbers, test)
-        self.assertEqual(of(("q", "items", 2.0, 0.1)).one_run, "holds in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), ("q", "draws", 2.0, 0.1)).one_run, "holds in one run")
         self.assertEqual(of(("q", "items", 2.0, 0.1)).word, "waits")
-        self.assertEqual(of(("q", "items", 2.0, 0.1), border=2.5).one_run, "fails in one run")
-        self.assertEqual(of(("q", "items", 2.0, 0.1), rule="below").one_run, "fails in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), border=2.5).one_run, "fails in one run and for one calibration draw")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), rule="below").one_run, "fails in one run and for one calibration draw")
         self.assertEqual(of(("q", "items", 2.0, 0.1), ("q", "draws", 2.0, 2.0)).one_run, "open in one run", "draws are not sure")
         self.assertEqual(of(("q", "items", 2.0, 0.1), ("r", "items", 0.0, 0.1)).one_run, "open in one run", "one row is open")
         self.assertEqual(of(("q", "seeds", 2.0, 0.1)).one_run, "open in one run", "nothing over text")
         self.assertEqual(of_tests(errors([0.2] * 3, [0.1] * 3), test_of()).one_run, "")
+
+    def test_one_run_with_one_calibration_draw_is_decided_for_that_draw(self):
+        def of(mean, draws, **test):
+            numbers = [table_row("c", "a − b", "q", quantity, str(value)) for quantity, value in
+                       (("items.mean", mean), ("items.stderr", 0.1), ("items.n", 200))]
+            if draws:
+                numbers += [table_row("c", "a − b", "q", quantity, str(value)) for quantity, value in
+                            (("draws.mean", mean), ("draws.stderr", 0.1), ("draws.n", draws))]
+            return of_tests(numbers, claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule="above", **test)).one_run
+        self.assertEqual([of(2.0, draws) for draws in (0, 3)], ["holds in one run and for one calibration draw", "holds in one run"])
+        self.assertEqual(of(-2.0, 0), "fails in one run and for one calibration draw")
+        self.assertEqual(of(0.0, 0), "open in one run", "what is open is open for all draws")
+        self.assertEqual(of(2.0, 0, calibrated=False), "holds in one run", "no calibration data enter")
+
+    def test_a_ratio_of_one_run_is_decided_where_the_interval_of_its_resamples_agrees(self):
+        def of(low, high, mean=2.0):
+            numbers = [table_row("c", "a − b", "q", quantity, str(value)) for quantity, value in
+                       (("items.mean", mean), ("items.stderr", 0.1), ("items.n", 200), ("items.low", low), ("items.high", high))]
+            return of_tests(numbers, claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule="above", border=1.0)).one_run
+        self.assertTrue(of(1.2, 9.0).startswith("holds in one run"))
+        self.assertEqual(of(0.9, 9.0), "open in one run")
+        self.assertTrue(of(0.1, 0.8, mean=0.5).startswith("fails in one run"))
+        self.assertEqual(of(0.1, 1.1, mean=0.5), "open in one run")
 
     def test_a_table_of_claims_that_contradicts_itself_is_refused(self):
         head = '[rules]\nchanged = "2026-01-01"\nseeds_seen = []\n'
