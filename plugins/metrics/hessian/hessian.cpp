@@ -313,7 +313,8 @@ class Hessian final : public kit::Metric {
   // its product; of differences three more, in other coordinates one.
   uint64_t vectors(const curvature::GraphShapes& shapes) const {
     const bool scaled = settings_.relative || settings_.tensors != "all";
-    const uint64_t beside = (settings_.curvature == "differences" ? 8 : 5) + (scaled ? 1 : 0);
+    const uint64_t beside =
+        (settings_.curvature == "differences" ? uint64_t{8} : uint64_t{5}) + (scaled ? 1U : 0U);
     const auto top = static_cast<uint64_t>(settings_.top);
     const uint64_t kept = kept_of(shapes);
     const uint64_t search =
