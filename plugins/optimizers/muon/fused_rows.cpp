@@ -27,7 +27,7 @@ void orthogonalize_parts(const at::Tensor& matrix, const FusedRows& fused, int64
   const at::Tensor turns = matrix.view({-1, fused.parts, fused.together, columns});
   for (int64_t part = 0; part < fused.parts; ++part) {
     const at::Tensor own = turns.select(1, part);
-    const at::Tensor whole = own.contiguous().view({-1, columns});
+    const at::Tensor whole = own.clone(at::MemoryFormat::Contiguous).view({-1, columns});
     orthogonalize(whole, iterations);
     own.copy_(whole.view(own.sizes()));
   }

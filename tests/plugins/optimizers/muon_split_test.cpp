@@ -15,7 +15,7 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
+const InstalledHost split_host;
 constexpr const char* kName = "layers.0.attention.query_key_value.weight";
 
 nlohmann::json split(const nlohmann::json& parts, const nlohmann::json& rows) {
