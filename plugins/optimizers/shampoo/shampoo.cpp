@@ -58,7 +58,7 @@ struct Factor {
   std::span<double> moments;
   std::span<float> root;
   bool used() const { return size > 0; }
-  at::Tensor inverse() const { return at::from_blob(root.data(), {size, size}, at::kFloat); }
+  at::Tensor root_tensor() const { return at::from_blob(root.data(), {size, size}, at::kFloat); }
 
   // P ← βP + (1 − β)·rowsᵀ·rows
   void observe(const at::Tensor& rows, double beta) const {
@@ -214,9 +214,10 @@ class Shampoo final : public kit::Optimizer {
     const at::Tensor first =
         at::from_blob(tensor.first.data(), {tensor.rows, tensor.columns}, at::kFloat);
     const at::Tensor rows =
-        tensor.left.used() ? matrix::product(tensor.left.inverse(), first) : first;
+        tensor.left.used() ? matrix::product(tensor.left.root_tensor(), first) : first;
     const at::Tensor direction =
-        (tensor.right.used() ? matrix::product(rows, tensor.right.inverse()) : rows).contiguous();
+        (tensor.right.used() ? matrix::product(rows, tensor.right.root_tensor()) : rows)
+            .contiguous();
     const auto* d = direction.const_data_ptr<float>();
     double own = 0;
     for (size_t i = 0; i < views.weight.size(); ++i) {
