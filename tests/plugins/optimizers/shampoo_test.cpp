@@ -128,6 +128,22 @@ TEST_CASE("a step of shampoo has the length of adam's", "[optimizers][shampoo]")
   }
 }
 
+TEST_CASE("shampoo continues from its state with the same bits, between inverse roots too",
+          "[optimizers][shampoo]") {
+  const nlohmann::json parameters = {{"precondition_frequency", 3}};
+  SteppedMatrix whole("shampoo", parameters, 9, 14);
+  SteppedMatrix resumed("shampoo", parameters, 9, 14);
+  for (uint64_t step = 1; step <= 4; ++step) {
+    whole.step(step);
+  }
+  resumed.continue_from(whole);
+  for (uint64_t step = 5; step <= 9; ++step) {
+    whole.step(step);
+    resumed.step(step);
+    CHECK(resumed.weight() == whole.weight());
+  }
+}
+
 TEST_CASE("shampoo gives the same bits on one and on two threads", "[optimizers][shampoo]") {
   std::vector<std::vector<float>> results;
   for (const uint32_t threads : {1u, 2u}) {

@@ -71,8 +71,27 @@ class SteppedMatrix {
       out[info.name] = info.dtype.bits == 64 ? got<double>(index, shape) : got<float>(index, shape);
     }
   }
+  // Takes over weights and state, of which there is as much.
+  void continue_from(SteppedMatrix& other) {
+    weight_.values() = other.weight_.values();
+    for (uint64_t index = 0;; ++index) {
+      quench_state_info info{sizeof info, nullptr, {}, 0, nullptr};
+      if (other.table_.state_info(other.optimizer_, index, &info, &error_) == QUENCH_END) {
+        return;
+      }
+      const std::vector<int64_t> shape(info.shape, info.shape + info.dimensions);
+      info.dtype.bits == 64 ? copy<double>(other, index, shape) : copy<float>(other, index, shape);
+    }
+  }
 
  private:
+  template <typename T>
+  void copy(SteppedMatrix& other, uint64_t index, const std::vector<int64_t>& shape) {
+    kit::OwnedTensor<T> between(shape);
+    const quench_tensor view = between.view();
+    REQUIRE(other.table_.state_get(other.optimizer_, index, &view, &error_) == QUENCH_OK);
+    REQUIRE(table_.state_set(optimizer_, index, &view, &error_) == QUENCH_OK);
+  }
   template <typename T>
   std::vector<double> got(uint64_t index, const std::vector<int64_t>& shape) {
     kit::OwnedTensor<T> to(shape);
