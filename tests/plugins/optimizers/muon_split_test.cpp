@@ -1,4 +1,7 @@
 // Muon on fused matrices whose parts it orthogonalizes by themselves, against float64 by numpy.
+#include <ATen/ops/empty.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -6,6 +9,7 @@
 #include <vector>
 
 #include "optimizers/muon/fused_rows.hpp"
+#include "shared/matrix/on_host.hpp"
 #include "tests/plugins/optimizers/stepped_matrix.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -54,6 +58,23 @@ TEST_CASE("muon follows ten steps on the parts of a fused matrix in float64 by n
       CHECK(largest_difference(after_ten_steps({}, wanted, kName), weight) > 1e-3);
     }
   }
+}
+
+TEST_CASE("muon: on a GPU the parts of a fused matrix are orthogonalized as in host memory",
+          "[optimizers][muon][cuda]") {
+  const int64_t together = GENERATE(4, 8);  // in turns, and one after the other
+  const std::vector<float> values = numbers(3, 24 * 10);
+  const at::Tensor fused = at::empty({24, 10}, at::kFloat);
+  std::copy(values.begin(), values.end(), fused.data_ptr<float>());
+  const at::Tensor wanted = fused.clone();
+  optimizers::orthogonalize_parts(wanted, {3, together}, 5);
+  const at::Tensor got = fused.clone();
+  {
+    const matrix::LibtorchAlone alone;
+    optimizers::orthogonalize_parts(got, {3, together}, 5);
+  }
+  CHECK(wanted.sub(fused).abs().max().item<float>() > 0.01F);
+  CHECK(got.sub(wanted).abs().max().item<float>() < 1e-4F);
 }
 
 TEST_CASE("a split of muon that fits no matrix is refused with its place", "[optimizers][muon]") {
