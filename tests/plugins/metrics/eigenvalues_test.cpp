@@ -235,8 +235,8 @@ TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[me
 
 TEST_CASE("quadrature that forgets vectors has the same density", "[metrics][hessian]") {
   const auto density = [](size_t vectors) {
-    return curvature::quadrature<double>(rotated<double>(spectrum(1000)), 1000, one_range(1000), 120,
-                                         vectors, "start");
+    return curvature::quadrature<double>(rotated<double>(spectrum(1000)), 1000, one_range(1000),
+                                         120, vectors, "start");
   };
   const curvature::Quadrature all = density(120);
   const curvature::Quadrature few = density(12);
