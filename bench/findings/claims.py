@@ -34,6 +34,7 @@ class Test:
     low: float = 0.0       # of `within`
     high: float = 0.0
     border: float = 0.0    # of contrasts that decide: what their rows are compared with
+    calibrated: bool = True  # of contrasts that decide: whether another calibration draw could move their rows
     share_of: str = ""     # the measure that `within` and `less` take a share of
     less: float = 0.0      # this share is taken off before the row is compared with 0
     at: str = ""
@@ -42,6 +43,9 @@ class Test:
     over_points: bool = False
     text: str = ""         # the test whose contrasts say how far other text, or other calibration data, moves such a row
     text_rows: str = ""    # what stands in the names of those contrasts and rows
+    absolute: bool = False  # whether the margin is in the unit of the measure, and not a share of an error
+    choose_seeds: list = field(default_factory=list)  # of weights with `points`: these seeds choose one and are not compared
+    choose_at: int = 0     # the step at which they have the lowest float loss
     seeds: int = FEWEST_SEEDS
 
     def check(self):
@@ -55,6 +59,11 @@ class Test:
             raise Wrong(f"test {self.id}: got the margin {self.margin} for the rule {self.rule}")
         if self.rule == "within" and not (self.low < self.high and self.share_of):
             raise Wrong(f"test {self.id}: got the range {self.low} to {self.high} of {self.share_of or 'nothing'}")
+        offers = [one for entry in self.sets for side in ("a", "b", "reference") for one in entry.get(side, []) if "points" in one]
+        if bool(offers) != bool(self.choose_seeds and self.choose_at):
+            raise Wrong(f"test {self.id}: got {len(offers)} weights with points, choose_seeds {self.choose_seeds} and choose_at {self.choose_at}")
+        if self.absolute and self.rule not in WITH_MARGIN:
+            raise Wrong(f"test {self.id}: got an absolute margin for the rule {self.rule}")
         if self.sets and self.seeds < FEWEST_SEEDS:
             raise Wrong(f"test {self.id}: seeds = {self.seeds}, wanted at least {FEWEST_SEEDS}")
 

@@ -4,7 +4,7 @@
     # program: quench 0.1.0
     table,test,contrast,row,point,branch,averaging,step,method,seed,quantity,unit,value
 
-`table` is loss, accuracy, curvature, taylor, landscape (one value of one set of weights each), contrast (a number of a row of a
+`table` is loss, accuracy, curvature, taylor, decomposition, landscape (one value of one set of weights each), contrast (a number of a row of a
 contrast, `test` says of which claim), problem (why a contrast has no such row) or summary (a number of another table). A
 field that does not apply is empty.
 """
@@ -14,7 +14,7 @@ import io
 from pathlib import Path
 
 FIELDS = ["table", "test", "contrast", "row", "point", "branch", "averaging", "step", "method", "seed", "quantity", "unit", "value"]
-KNOWN = {"loss", "accuracy", "curvature", "taylor", "landscape", "contrast", "problem", "summary"}
+KNOWN = {"loss", "accuracy", "curvature", "taylor", "decomposition", "landscape", "contrast", "problem", "summary"}
 HEAD = ["command", "program", "date", "processor"]
 
 

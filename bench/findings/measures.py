@@ -7,13 +7,19 @@ A row is the mean over the weights `a` minus that over the weights `b`, of one m
     slope, quadratic, change    gᵀδ, ½δᵀHδ and L(θ+δ) − L(θ) on the tokens of `taylor`
     rest      change − slope − quadratic
     hessian, hessian/trace      λ₁ and trace
+    hessian, NAME      the same of the metric with the label NAME: of hidden matrices alone, in units of tensors
     accuracy  the float model's accuracy minus the quantized one's
+    relative_error, weight_kurtosis    R_L of the last block, and the mean kurtosis of the float matrices
 
 `at = "equal_loss"` compares quantized losses at the lowest float loss that both lines of checkpoints reach, up to the step `until`:
 lines of one phase, so that a decayed model stands against no model at a constant rate. `at = "ends"` draws a line through the
 ends `a`, each the end of a decay, and compares it at the float loss of `b`. `at = "correlation"` is the rank correlation of two
 series along the training, its dependence on the step removed. `at = "scaling"` is the exponent of `term`, tokens or lr, in the error of all
-checkpoints of the branches: ln error over ln step and ln of the learning rate there.
+checkpoints of the branches: ln error over ln step and ln of the learning rate there. `at = "across"` is the rank correlation of `x` and `y`
+over the trainings `points` of each seed, at one step; minus that of `x_beside` and `y` where that is given.
+
+Weights with `points` in place of `point` are those of the training that has the lowest mean float loss at the step `choose_at`, on the branch
+`chosen_on`, over `choose_seeds`; the row is of the other seeds. So a learning rate is tuned by seeds that decide nothing.
 """
 
 import sys
@@ -28,8 +34,10 @@ from quench.analysis.statistics import rank_correlation  # noqa: E402
 
 FEWEST_CHECKPOINTS = 10  # of a correlation
 FEWEST_ENDS = 3          # of a line through ends
-TABLES = ("loss", "taylor", "curvature", "accuracy")
+FEWEST_TRAININGS = 10    # of a correlation across trainings
+TABLES = ("loss", "taylor", "curvature", "accuracy", "decomposition")
 TAYLOR = ("slope", "quadratic", "change")
+DECOMPOSITION = ("relative_error", "weight_kurtosis")
 
 
 class Missing(Exception):
@@ -51,6 +59,7 @@ class Row:
     point: str = ""                             # of the run, where a test has a row for each
     entry: dict = field(default_factory=dict)   # of `sets`
     text: list = field(default_factory=list)    # (kind, standard error, degrees of freedom) beside that over seeds
+    chosen: list = field(default_factory=list)  # points that seeds of their own have chosen
 
 
 class Values:
@@ -64,6 +73,14 @@ class Values:
                 place = (row["point"], row["branch"], row["averaging"], int(row["step"]), row["method"], quantity)
                 self.of.setdefault(place, {})[int(row["seed"])] = row["value"]
         self.points = sorted({place[0] for place in self.of})
+
+    def only(self, wanted):
+        """The same of the seeds for which `wanted` says so."""
+        out = Values.__new__(Values)
+        out.name, out.points = self.name, self.points
+        kept = {place: {seed: value for seed, value in of_seeds.items() if wanted(seed)} for place, of_seeds in self.of.items()}
+        out.of = {place: of_seeds for place, of_seeds in kept.items() if of_seeds}
+        return out
 
     def get(self, weights, method, quantity):
         place = (weights.get("point", ""), weights.get("branch", ""), weights.get("averaging", ""), weights["step"], method, quantity)
@@ -82,6 +99,8 @@ class Values:
             return {seed: change[seed] - slope[seed] - quadratic[seed] for seed in change}
         if measure.startswith("hessian"):
             return self.get(weights, "float", measure)
+        if measure in DECOMPOSITION:
+            return self.get(weights, method, measure)
         if measure == "accuracy":
             plain, rounded = (self.get(weights, one, measure) for one in ("float", method))
             return {seed: plain[seed] - rounded[seed] for seed in rounded if seed in plain}
@@ -216,11 +235,56 @@ def _exponent(values, test, entry, method):
     return found.seeds, found.coefficients[:, found.terms.index(entry["term"])]
 
 
+def _across(values, test, entry):
+    """Fisher's z of each seed over trainings, or z of one correlation minus that of another; and as many checkpoints as have the right
+    floor. Other seeds are the same trainings again, so the floor does not fall with them; of a difference its variance is at most twice that
+    of one.
+    """
+    if len(entry["points"]) < FEWEST_TRAININGS:
+        raise Missing(f"{len(entry['points'])} trainings, wanted {FEWEST_TRAININGS} for a rank correlation across them")
+    sides = [entry[side] for side in ("x", "y", "x_beside") if side in entry]
+    weights = [{"point": point, "branch": entry.get("branch", ""), "step": entry["step"]} for point in entry["points"]]
+    series = [[values.measure(one, side.get("of", test.of), side["method"]) for one in weights] for side in sides]
+    seeds = _common([place for side in series for place in side])
+    x, y, *beside = (np.array([[place[seed] for place in side] for seed in seeds]) for side in series)
+    found = [rank_correlation(one, y) for one in (x, *beside)]
+    if not np.isfinite(found).all():
+        raise Missing("a series without differences has no rank correlation")
+    z = [np.arctanh(np.clip(one, -1 + 1e-9, 1 - 1e-9)) for one in found]
+    own = (len(weights) - 4) / len(seeds)
+    return (seeds, z[0] - z[1], 4 + own / 2) if beside else (seeds, z[0], 4 + own)
+
+
+def _chosen(values, test, one):
+    """The weights with the point of the lowest mean float loss over the seeds that choose."""
+    if "points" not in one:
+        return one
+    found = {}
+    for point in one["points"]:
+        losses = values.get({"point": point, "branch": one.get("chosen_on", one.get("branch", "")), "step": test.choose_at}, "float", "loss")
+        missing = [seed for seed in test.choose_seeds if seed not in losses]
+        if missing:
+            raise Missing(f"{values.name}: seed {missing[0]} chooses, and has no float loss of {point}")
+        found[point] = np.mean([losses[seed] for seed in test.choose_seeds])
+    return {**{key: value for key, value in one.items() if key not in ("points", "chosen_on")}, "point": min(found, key=found.get)}
+
+
+def chosen_entry(values, test, entry):
+    """(the entry with one point for each of its weights, the points that were chosen)."""
+    sides = {side: [_chosen(values, test, one) for one in entry[side]] for side in ("a", "b", "reference") if side in entry}
+    was = [one for side in sides for one in entry[side]]
+    got = [one for side in sides.values() for one in side]
+    return {**entry, **sides}, list(dict.fromkeys(new["point"] for old, new in zip(was, got) if "points" in old))
+
+
 def _row(values, test, entry):
     measure, method = entry.get("of", test.of), entry.get("method", test.method)
     row = Row(test, entry["as"], entry.get("group", entry["as"]), [], np.array([]), point=entry.get("point", ""), entry=entry)
     if test.at == "correlation":
         row.seeds, row.values, row.checkpoints = _correlation(values, test, entry)
+        return row
+    if test.at == "across":
+        row.seeds, row.values, row.checkpoints = _across(values, test, entry)
         return row
     if test.at == "equal_loss":
         row.seeds, row.values, row.floats, row.gaps = _at_equal_loss(values, test, entry, method)
@@ -236,6 +300,8 @@ def _row(values, test, entry):
     if test.share_of:
         row.reference = sum(sign * _mean(values, entry[side], test.share_of, method, row.seeds)[1] for sign, side in ((1, "a"), (-1, "b"))
                             if entry.get(side))
+    elif test.absolute:
+        row.reference = np.ones(len(row.seeds))
     elif test.margin:
         error = "relative" if measure == "relative" else "error"
         row.reference = _mean(values, entry.get("reference") or entry["b"], error, method, row.seeds)[1]
@@ -261,9 +327,12 @@ def rows_of(results, test):
     values = Values(results)
     rows, problems = [], []
     wanted = entries(values, test)
+    compared = values.only(lambda seed: seed not in test.choose_seeds)
     for entry in wanted:
         try:
-            row = _row(values, test, entry)
+            entry, chosen = chosen_entry(values, test, entry)
+            row = _row(compared, test, entry)
+            row.chosen = chosen
         except Missing as why:
             problems.append(f"{entry['as']}: {why}")
             continue

@@ -34,17 +34,20 @@ def short_row(what):
 
 def unit_of(row):
     """Of a computed row: that of losses, a share, curvature, or a rank correlation."""
-    if row.test.at in ("correlation", "scaling"):
+    if row.test.at in ("correlation", "scaling", "across"):
         return "1"
-    measure = row.entry.get("of", row.test.of)
-    return {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "1"}.get(measure, "nats/token")
+    measure, _, label = row.entry.get("of", row.test.of).partition(", ")
+    unit = {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "%"}.get(measure, "nats/token")
+    return f"{unit}, {label}" if label else unit
 
 
 def shown(row):
     """(mean, interval) of a computed row; of a rank correlation both back from Fisher's z, the interval no narrower than its floor."""
     low, high = rules.interval(row.values)
     mean = row.values.mean()
-    if row.test.at == "correlation":
+    if row.test.at == "across" and "x_beside" in row.entry:
+        return mean, (low, high)  # a difference of two z
+    if row.test.at in ("correlation", "across"):
         half = max(high - mean, 1.96 * rules.floor_of(row.checkpoints, len(row.seeds)))
         return math.tanh(mean), (math.tanh(mean - half), math.tanh(mean + half))
     return mean, (low, high)
@@ -85,7 +88,7 @@ def _needed(row):
         return f"{test.low:g} to {test.high:g} of {text.milli(row.reference.mean())}; is {text.signed(ratio, sign=False)}"
     if test.less:
         return f"{'below' if test.rule == 'below' else 'above'} {test.less:g} of {text.milli(row.reference.mean())}"
-    room = text.signed(1000 * test.margin * row.reference.mean(), sign=False)
+    room = text.in_unit(test.margin * row.reference.mean(), unit_of(row), sign=False)
     return {"at_most": f"at most {room}", "equal": f"within ±{room}", "differs": f"beyond ±{room}"}[test.rule]
 
 
@@ -107,6 +110,7 @@ def computed_table(found):
             other = [f"±{text.in_unit(error * rules.t_quantile(freedom, 0.95), unit, sign=False)} over {kind}" for kind, error, freedom in row.text]
             at = "" if not row.floats else (f"; at a float loss of {row.floats[0]:.4f} to {row.floats[1]:.4f}"
                                             + (f", lines bridge up to {max(row.gaps):.3f} nats" if row.gaps else ""))
+            at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""
             lines.append([row.test.id, row.name + at, str(len(row.seeds)), text.in_unit(mean, unit), text.interval(ends, unit), _needed(row),
                           ", ".join(other) or "not known", f"{one.word}, {p_text(min(one.holds, one.fails))}",
                           _missed(row) if one.word == "open" else ""])

@@ -108,30 +108,36 @@ def decided(test, results):
 
 def sides(row, test):
     """(p that a row of a contrast holds, p that it fails) by a t test, of all its spreads but that over seeds the less sure; (1, 1) without
-    a spread. One run says nothing of other runs.
+    a spread. One run says nothing of other runs. A ratio whose divisor is noisy has no t distribution, so the 95 % interval, which is of
+    resamples then, has to leave out the border on that side as well.
     """
     found = []
     for kind in ("items", "draws", "jitter"):
         error, n = row.get(kind, "stderr"), row.get(kind, "n")
         if error and _freedom(kind, n) > 0:
-            t = (row.get(kind, "mean") - test.border) / error * (1 if test.rule == "above" else -1)
-            found.append((min(1.0, 2 * float(rules.stdtr(_freedom(kind, n), -t))), min(1.0, 2 * float(rules.stdtr(_freedom(kind, n), t)))))
+            t = (row.get(kind, "mean") - test.border) / error
+            low, high = row.interval(kind, False) or (math.inf, -math.inf)
+            over, under = (min(1.0, 2 * float(rules.stdtr(_freedom(kind, n), sign * t))) for sign in (-1, 1))
+            over, under = over if low > test.border else 1.0, under if high < test.border else 1.0
+            found.append((over, under) if test.rule == "above" else (under, over))
     return tuple(map(max, zip(*found))) if found else (1.0, 1.0)
 
 
 def in_one_run(claim, folder):
     """'holds in one run', 'fails in one run' or 'open in one run' by the contrasts that decide the claim at the paper's size, or '' where one
-    of their manifests has not been measured.
+    of their manifests has not been measured. A verdict with a row that has one calibration draw holds for that draw, and says so.
     """
     tests = [test for test in claim.tests if test.contrasts and test.decides]
     if not tests or any(test.manifest not in folder for test in tests):
         return ""
-    found, complete = [], True
+    found, complete, drawn = [], True, True
     for test in tests:
         rows = contrast_rows(folder[test.manifest], test.id)
         complete &= bool(rows) and not list(folder[test.manifest].where(table="problem", test=test.id))
+        drawn &= not test.calibrated or all((row.get("draws", "n") or 1) > 1 for row in rows)
         found += [Decided([row], *sides(row, test)) for row in rows]
-    return f"{word_of(found, len(found), complete)[0]} in one run"
+    word = word_of(found, len(found), complete)[0]
+    return f"{word} in one run" + ("" if drawn or word == "open" else " and for one calibration draw")
 
 
 @dataclass

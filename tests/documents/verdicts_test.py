@@ -183,14 +183,37 @@ class Verdicts(unittest.TestCase):
                        for quantity, value in (("mean", mean), ("stderr", error), ("n", 20))]
             test = claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule=rule, border=border)
             return of_tests(numbers, test)
-        self.assertEqual(of(("q", "items", 2.0, 0.1)).one_run, "holds in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), ("q", "draws", 2.0, 0.1)).one_run, "holds in one run")
         self.assertEqual(of(("q", "items", 2.0, 0.1)).word, "waits")
-        self.assertEqual(of(("q", "items", 2.0, 0.1), border=2.5).one_run, "fails in one run")
-        self.assertEqual(of(("q", "items", 2.0, 0.1), rule="below").one_run, "fails in one run")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), border=2.5).one_run, "fails in one run and for one calibration draw")
+        self.assertEqual(of(("q", "items", 2.0, 0.1), rule="below").one_run, "fails in one run and for one calibration draw")
         self.assertEqual(of(("q", "items", 2.0, 0.1), ("q", "draws", 2.0, 2.0)).one_run, "open in one run", "draws are not sure")
         self.assertEqual(of(("q", "items", 2.0, 0.1), ("r", "items", 0.0, 0.1)).one_run, "open in one run", "one row is open")
         self.assertEqual(of(("q", "seeds", 2.0, 0.1)).one_run, "open in one run", "nothing over text")
         self.assertEqual(of_tests(errors([0.2] * 3, [0.1] * 3), test_of()).one_run, "")
+
+    def test_one_run_with_one_calibration_draw_is_decided_for_that_draw(self):
+        def of(mean, draws, **test):
+            numbers = [table_row("c", "a − b", "q", quantity, str(value)) for quantity, value in
+                       (("items.mean", mean), ("items.stderr", 0.1), ("items.n", 200))]
+            if draws:
+                numbers += [table_row("c", "a − b", "q", quantity, str(value)) for quantity, value in
+                            (("draws.mean", mean), ("draws.stderr", 0.1), ("draws.n", draws))]
+            return of_tests(numbers, claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule="above", **test)).one_run
+        self.assertEqual([of(2.0, draws) for draws in (0, 3)], ["holds in one run and for one calibration draw", "holds in one run"])
+        self.assertEqual(of(-2.0, 0), "fails in one run and for one calibration draw")
+        self.assertEqual(of(0.0, 0), "open in one run", "what is open is open for all draws")
+        self.assertEqual(of(2.0, 0, calibrated=False), "holds in one run", "no calibration data enter")
+
+    def test_a_ratio_of_one_run_is_decided_where_the_interval_of_its_resamples_agrees(self):
+        def of(low, high, mean=2.0):
+            numbers = [table_row("c", "a − b", "q", quantity, str(value)) for quantity, value in
+                       (("items.mean", mean), ("items.stderr", 0.1), ("items.n", 200), ("items.low", low), ("items.high", high))]
+            return of_tests(numbers, claims.Test(id="c", manifest="m", contrasts=[{}], decides=True, rule="above", border=1.0)).one_run
+        self.assertTrue(of(1.2, 9.0).startswith("holds in one run"))
+        self.assertEqual(of(0.9, 9.0), "open in one run")
+        self.assertTrue(of(0.1, 0.8, mean=0.5).startswith("fails in one run"))
+        self.assertEqual(of(0.1, 1.1, mean=0.5), "open in one run")
 
     def test_a_table_of_claims_that_contradicts_itself_is_refused(self):
         head = '[rules]\nchanged = "2026-01-01"\nseeds_seen = []\n'
@@ -279,6 +302,56 @@ class Measures(unittest.TestCase):
         entry = {"as": "r", "branch": "a", "x": {"method": "q"}, "y": {"method": "q"}}
         _, problems, _ = self.rows(self.line("a", "q", [(1, 2)] * 5), at="correlation", sets=[entry])
         self.assertEqual(problems, ["r: 5 checkpoints, wanted 10 for a rank correlation"])
+
+    def of_points(self, **of_points):
+        """Losses of points at step 10: {point: {method: losses of seeds 1, 2, ...}}."""
+        return [{"table": "loss", "point": point, "step": "10", "method": method, "seed": str(seed), "quantity": "loss", "value": repr(value)}
+                for point, of_methods in of_points.items() for method, values in of_methods.items() for seed, value in enumerate(values, 1)]
+
+    def test_seeds_that_choose_a_point_by_its_float_loss_are_not_compared(self):
+        # `slow` is better over seeds 1 and 2 together, `fast` over the others.
+        measured = self.of_points(slow={"float": [1.0, 1.3, 2.0, 2.0, 2.0], "q": [9.0, 9.0, 2.1, 2.2, 2.3]},
+                                  fast={"float": [1.2, 1.2, 1.0, 1.0, 1.0], "q": [9.0, 9.0, 1.5, 1.5, 1.5]},
+                                  base={"float": [1.0] * 5, "q": [1.0] * 5})
+        entry = {"as": "r", "a": [{"points": ["fast", "slow"], "step": 10}], "b": [{"point": "base", "step": 10}]}
+        rows, problems, _ = self.rows(measured, choose_seeds=[1, 2], choose_at=10, sets=[entry])
+        self.assertEqual((problems, rows[0].chosen, rows[0].seeds), ([], ["slow"], [3, 4, 5]))
+        for got, wanted in zip(rows[0].values, (0.1, 0.2, 0.3)):
+            self.assertAlmostEqual(got, wanted)
+        _, problems, _ = self.rows(measured, choose_seeds=[1, 9], choose_at=10, sets=[entry])
+        self.assertEqual(problems, ["r: m.csv: seed 9 chooses, and has no float loss of fast"])
+        with self.assertRaisesRegex(claims.Wrong, "weights with points"):
+            test_of(sets=[entry]).check()
+
+    def test_a_correlation_across_trainings_is_spearmans_of_each_seed(self):
+        points = [f"p{i}" for i in range(10)]
+        order = [3, 0, 4, 1, 2, 5, 9, 7, 6, 8]
+        measured = self.of_points(**{point: {"float": [1.0] * 3, "q": [1.0 + 0.1 * order[i]] * 3, "r": [1.0 + 0.1 * i] * 3}
+                                     for i, point in enumerate(points)})
+        entry = {"as": "r", "step": 10, "points": points, "x": {"method": "q", "of": "error"}, "y": {"method": "r", "of": "error"}}
+        rows, _, _ = self.rows(measured, at="across", sets=[entry])
+        squares = sum((order[i] - i) ** 2 for i in range(10))
+        for z in rows[0].values:
+            self.assertAlmostEqual(math.tanh(z), 1 - 6 * squares / 990)
+        floor = rules.floor_of(rows[0].checkpoints, 3)
+        self.assertAlmostEqual(floor, rules.floor_of(10, 1), msg="other seeds are the same trainings again")
+        rows, _, _ = self.rows(measured, at="across", sets=[{**entry, "x_beside": {"method": "q", "of": "error"}}])
+        self.assertEqual(list(rows[0].values), [0.0] * 3)
+        self.assertAlmostEqual(rules.floor_of(rows[0].checkpoints, 3), math.sqrt(2) * floor)
+        _, problems, _ = self.rows(measured, at="across", sets=[{**entry, "points": points[:9]}])
+        self.assertEqual(problems, ["r: 9 trainings, wanted 10 for a rank correlation across them"])
+
+    def test_an_absolute_margin_is_in_the_unit_of_the_measure(self):
+        measured = [{"table": "accuracy", "branch": "a", "step": "10", "method": method, "seed": str(seed), "quantity": "accuracy", "value": repr(value)}
+                    for method, values in (("float", [0.5] * 4), ("q", [0.499, 0.498, 0.499, 0.500])) for seed, value in enumerate(values)]
+        entry = {"as": "r", "a": [{"branch": "a", "step": 10}]}
+
+        def word(margin):
+            return of_tests(measured, test_of(rule="equal", margin=margin, absolute=True, of="accuracy", sets=[entry]),
+                            of_rules=claims.Rules("2026-01-02", [])).word
+        self.assertEqual([word(margin) for margin in (0.004, 0.0012)], ["holds", "open"])
+        with self.assertRaisesRegex(claims.Wrong, "absolute margin for the rule above"):
+            test_of(absolute=True).check()
 
 
 class Discoveries(unittest.TestCase):
@@ -414,6 +487,14 @@ def collect_program():
 
 
 class Collected(unittest.TestCase):
+    def test_curvature_in_other_coordinates_and_the_decomposition_have_names_of_their_own(self):
+        of = collect_program().quantities
+        record = {"metric": "hessian/trace", "value": 2.0, "unit": "", "details": {}}
+        self.assertEqual([of({**record, "label": label}) for label in ("hessian/trace", "relative", "spectrum")],
+                         [("curvature", {"hessian/trace": 2.0}, ""), ("curvature", {"hessian/trace, relative": 2.0}, ""), None])
+        record = {"metric": "error_decomposition", "label": "error_decomposition", "value": 0.5, "details": {"weight_kurtosis": {"a": 1.0, "b": 4.0, "c": None}}}
+        self.assertEqual(of(record), ("decomposition", {"relative_error": 0.5, "weight_kurtosis": 2.5}, ""))
+
     def test_of_taylor_terms_the_last_step_of_each_line_is_kept(self):
         place = {"point": "", "averaging": ""}
         rows = [{**place, "table": table, "branch": branch, "step": step}

@@ -4,11 +4,13 @@
 usage: witness_test.py SOURCE
 """
 import ast
+import random
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -20,7 +22,97 @@ def run(*arguments):
     return subprocess.run([sys.executable, WITNESS, *arguments], capture_output=True, text=True)
 
 
+SEEDS = range(10, 18)
+
+
+def asked(test, entry):
+    """[(point, branch, averaging, step)] that a row of claims.toml asks for, each of the candidates of a side, and lines up to `until`."""
+    out = set()
+    for side in ("a", "b", "reference"):
+        for one in entry.get(side, []):
+            for point in one.get("points", [one.get("point", "")]):
+                steps = [one["step"]] if "step" in one else range(100, test.get("until", 800) + 1, 100)
+                out |= {(point, one.get("branch", ""), one.get("averaging", ""), step) for step in steps}
+                if "choose_at" in test:
+                    out.add((point, one.get("chosen_on", one.get("branch", "")), "", test["choose_at"]))
+    out |= {(point, entry.get("branch", ""), "", entry["step"]) for point in entry.get("points", [])}
+    if "branches" in entry:
+        out |= {("", branch, "", step) for branch, steps in (("trunk", (3000, 6000, 9000, 12000)), ("early", (3000,)), ("middle", (6000,)),
+                                                            ("late", (12000,))) for step in steps}
+    return out
+
+
+def methods_of(test, entry):
+    own = [*test.get("methods", []), *(one.get("method") for one in (test, entry, entry.get("x", {}), entry.get("y", {})))]
+    return {*own, *(one.get("method") for side in "ab" for one in entry.get(side, []))} - {None, ""}
+
+
+def made_up(manifest, tests):
+    """Rows of a file of results of this manifest, with numbers that nobody measured, for all rows of these tests."""
+    noise = random.Random(manifest)
+    places = set().union(*(asked(test, entry) for test in tests for entry in test["sets"]))
+    methods = sorted(set().union(*(methods_of(test, entry) for test in tests for entry in test["sets"])))
+    for place in sorted(places):
+        for seed in SEEDS:
+            floating = 1.8 - 0.4 * place[3] / 12000 - 0.2 * (place[3] % 3000) / 3000 + noise.gauss(0, 0.002) + 0.001 * seed
+            floating += 0.05 if place[1] == "trunk" else 0  # between the ends of the decays
+            yield "loss", place, "float", seed, "loss", floating
+            yield "loss", place, "float", seed, "lr", 8e-3 if place[1] in ("", "trunk") else 2e-5 * noise.uniform(0.5, 2)
+            yield "accuracy", place, "float", seed, "accuracy", 0.5
+            for name in ("hessian", "hessian/trace"):
+                for label in ("", ", matrices", ", relative"):
+                    yield "curvature", place, "float", seed, name + label, noise.uniform(3, 5)
+            for method in methods:
+                error = noise.uniform(0.03, 0.05)
+                yield "loss", place, method, seed, "loss", floating + error
+                yield "accuracy", place, method, seed, "accuracy", 0.5 - noise.gauss(0.001, 0.002)
+                for name, value in (("slope", noise.gauss(0, 0.01)), ("quadratic", error), ("change", 1.1 * error)):
+                    yield "taylor", place, method, seed, name, value
+                for name, value in (("relative_error", error * noise.uniform(0.9, 1.1)), ("weight_kurtosis", noise.uniform(0, 2))):
+                    yield "decomposition", place, method, seed, name, value
+
+
+def write(path, tests):
+    lines = ["# command: none, made up", "# program: none", "# date: 2030-01-01", "# processor: none",
+             "table,test,contrast,row,point,branch,averaging,step,method,seed,quantity,unit,value"]
+    for table, (point, branch, averaging, step), method, seed, quantity, value in made_up(path.stem, tests):
+        cells = [table, "", "", "", point, branch, averaging, step, method, seed, f'"{quantity}"', "", f"{value:.9g}"]
+        lines.append(",".join(map(str, cells)))
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
 class Witness(unittest.TestCase):
+    def test_rows_of_planned_runs_are_worked_out_alike_from_numbers_made_up(self):
+        document = tomllib.loads((SOURCE / "bench/findings/claims.toml").read_text(encoding="utf-8"))
+        planned = {}
+        for claim in document["claim"]:
+            for test in claim.get("tests", []):
+                if "sets" in test and not (SOURCE / f"bench/findings/data/{test['manifest']}.csv").exists():
+                    planned.setdefault(test["manifest"], []).append({key: value for key, value in test.items() if key != "text"})
+        self.assertGreater(len(planned), 6)
+        with tempfile.TemporaryDirectory() as own:
+            # The same rules without the widths over text, which only `quench report` knows.
+            copy = Path(own) / "bench/findings"
+            shutil.copytree(SOURCE / "bench/findings", copy)
+            (Path(own) / "configs").symlink_to(SOURCE / "configs")
+            (Path(own) / "python").symlink_to(SOURCE / "python")
+            table = (copy / "claims.toml").read_text(encoding="utf-8")
+            names = "|".join(planned)
+            table = re.sub(rf'(manifest = "(?:{names})"\n(?:(?!\[\[).*\n)*?)text = .*\n(?:text_rows = .*\n)?', r"\1", table)
+            (copy / "claims.toml").write_text(table, encoding="utf-8")
+            for manifest, tests in planned.items():
+                write(copy / f"data/{manifest}.csv", tests)
+            docs = Path(own) / "docs"
+            done = subprocess.run([sys.executable, copy / "page", "--out", docs], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            done = subprocess.run([sys.executable, copy / "witness", "--docs", docs], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            words = re.search(r"^(\d+) words with their p-values agree$", done.stdout, re.M)
+            rows = sum(len(test["sets"]) * max(1, len(test.get("methods", []))) for tests in planned.values() for test in tests
+                       if test.get("at") != "correlation")
+            self.assertGreaterEqual(int(words[1]), 100 + rows)
+            self.assertRegex((docs / "findings/optimizers.md").read_text(encoding="utf-8"), r"; chosen: lr\.peak=0\.")
+
     def test_every_row_of_the_pages_is_what_the_values_give(self):
         done = run()
         self.assertEqual(done.returncode, 0, done.stderr)

@@ -128,13 +128,14 @@ TEST_CASE("eval: a family's results have the same bits for 1, 2 and 3 threads", 
 }
 
 TEST_CASE("run: training and averages have the same bits for 1, 2 and 3 threads", "[regression]") {
-  const auto [optimizer, precision] =
-      GENERATE(table<std::string, std::string>({{"adamw", "float32"},
-                                                {"muon", "float32"},
-                                                {"sgd", "float32"},
-                                                {"{soap: {precondition_frequency: 2}}", "float32"},
-                                                {"schedule_free_adamw", "float32"},
-                                                {"adamw", "bfloat16"}}));
+  const auto [optimizer, precision] = GENERATE(
+      table<std::string, std::string>({{"adamw", "float32"},
+                                       {"muon", "float32"},
+                                       {"sgd", "float32"},
+                                       {"{soap: {precondition_frequency: 2}}", "float32"},
+                                       {"{shampoo: {precondition_frequency: 2}}", "float32"},
+                                       {"schedule_free_adamw", "float32"},
+                                       {"adamw", "bfloat16"}}));
   CAPTURE(optimizer, precision);
   const TemporaryDir folder;
   std::string text;

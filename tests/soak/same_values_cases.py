@@ -182,6 +182,9 @@ def metrics():
     yield of_one_run("optimizer soap", plugin="optimizer soap", train=training(LLAMA, "soap", every=1),
                      quantizers=[{"rtn": {"bits": 3, "group_size": 32}}],
                      metrics=[{"validation_loss": {"corpus": "words", "block": 32}}])
+    yield of_one_run("optimizer shampoo", plugin="optimizer shampoo", train=training(LLAMA, "shampoo", every=1),
+                     quantizers=[{"rtn": {"bits": 3, "group_size": 32}}],
+                     metrics=[{"validation_loss": {"corpus": "words", "block": 32}}])
     longer = {**LLAMA, "max_position_embeddings": 512}
     # Without `log`: a process of its own may write only into its scratch folder.
     exams = {"data": ["{data}/tasks/jsonl", "{data}/tasks/parquet", "{data}/tasks/saved"], "shots": [0, 2],

@@ -110,10 +110,9 @@ Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, d
 }
 
 template <typename T>
-Quadrature quadrature(const Operator<T>& a, uint64_t size, size_t steps, size_t vectors,
-                      const std::string& stream, Space<T>& space) {
-  const Range whole{0, size};
-  Krylov<T> krylov(a, size, std::span(&whole, 1), stream, vectors, space);
+Quadrature quadrature(const Operator<T>& a, uint64_t size, std::span<const Range> ranges,
+                      size_t steps, size_t vectors, const std::string& stream, Space<T>& space) {
+  Krylov<T> krylov(a, size, ranges, stream, vectors, space);
   while (krylov.steps() < steps && krylov.step()) {
     if (krylov.is_full()) {
       krylov.forget_oldest();
@@ -138,9 +137,9 @@ template Eigenvalues power_iteration<double>(const Operator<double>&, uint64_t, 
                                              size_t, const std::string&, Space<double>&);
 template Eigenvalues power_iteration<float>(const Operator<float>&, uint64_t, size_t, double,
                                             size_t, const std::string&, Space<float>&);
-template Quadrature quadrature<double>(const Operator<double>&, uint64_t, size_t, size_t,
-                                       const std::string&, Space<double>&);
-template Quadrature quadrature<float>(const Operator<float>&, uint64_t, size_t, size_t,
-                                      const std::string&, Space<float>&);
+template Quadrature quadrature<double>(const Operator<double>&, uint64_t, std::span<const Range>,
+                                       size_t, size_t, const std::string&, Space<double>&);
+template Quadrature quadrature<float>(const Operator<float>&, uint64_t, std::span<const Range>,
+                                      size_t, size_t, const std::string&, Space<float>&);
 
 }  // namespace quench::curvature

@@ -46,13 +46,15 @@ Eigenvalues power_iteration(const Operator<T>& a, uint64_t size, size_t count, d
 // Nodes and weights of stochastic Lanczos quadrature (Golub and Welsch 1969; Ghorbani et al. 2019,
 // arXiv 1901.10159) from one starting vector: the density is Σ weight_i δ(value_i). With fewer
 // vectors than steps an eigenvalue may appear several times with its weight split among the copies,
-// which leaves the density the same (Greenbaum 1989, Linear Algebra Appl. 113).
+// which leaves the density the same (Greenbaum 1989, Linear Algebra Appl. 113). The density is that
+// of A's diagonal block in the ranges.
 struct Quadrature {
   std::vector<double> nodes;  // descending
   std::vector<double> weights;
 };
 template <typename T>
-Quadrature quadrature(const Operator<T>& a, uint64_t size, size_t steps, size_t vectors,
-                      const std::string& stream, Space<T>& space = metrics::host_space<T>());
+Quadrature quadrature(const Operator<T>& a, uint64_t size, std::span<const Range> ranges,
+                      size_t steps, size_t vectors, const std::string& stream,
+                      Space<T>& space = metrics::host_space<T>());
 
 }  // namespace quench::curvature

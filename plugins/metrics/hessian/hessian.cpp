@@ -15,6 +15,8 @@
 // | trace_samples  | int    | 100      | random vectors for the trace; 0: no trace                |
 // | density_probes | int    | 0        | starting vectors for the spectral density; 0: none       |
 // | density_steps  | int    | 80       | Lanczos steps per starting vector                        |
+// | tensors        | choice | all      | all parameters, or hidden matrices alone                 |
+// | relative       | bool   | false    | in units of each tensor's root mean square               |
 // | parts          | choice | none     | also report each block or each layer                     |
 // | seed           | int    | 0        | seed of all random vectors                               |
 // | dtype          | choice | model    | model, float32 or float64: dtype to open the model in    |
@@ -22,11 +24,13 @@
 //   - hessian: {corpus: refinedweb, length: 512, rows: 48, sets: 3, dtype: float64}
 //
 // The loss is the mean over the scored positions (all ids of a sequence except its first), in eval
-// mode, as a function of all parameters; tied ones count once. The value is λ₁, the algebraically
-// largest eigenvalue; with several sets, the mean over the sets with its standard error. Batches of
-// few tokens overestimate λ₁: `sets` and an axis of `rows` show spread and bias, and the details
-// count the tokens. Residuals |Hy − λy| come from a separate product, not from the recurrence.
-// `products` counts all products.
+// mode, as a function of all parameters, or, with `tensors: matrices`, of what quantizers round;
+// tied ones count once. `relative` asks for D·H·D, where D has each tensor's root mean square: a
+// curvature that multiplying a tensor before a normalization leaves as it is. The value is λ₁, the
+// algebraically largest eigenvalue; with several sets, the mean over the sets with its standard
+// error. Batches of few tokens overestimate λ₁: `sets` and an axis of `rows` show spread and bias,
+// and the details count the tokens. Residuals |Hy − λy| come from a separate product, not from the
+// recurrence. `products` counts all products.
 //
 // A Lanczos vector is as long as the model has parameters. A full basis continues after a restart
 // (eigenvalues) or without its oldest vector (density), so memory is bounded and the eigenvalues
@@ -40,6 +44,7 @@
 #include "metrics/curvature/graph_bytes.hpp"
 #include "metrics/curvature/json_text.hpp"
 #include "metrics/curvature/parts.hpp"
+#include "metrics/hessian/coordinates.hpp"
 #include "metrics/hessian/trace.hpp"
 #include "quench/kit/metric.hpp"
 
@@ -66,6 +71,8 @@ struct Settings {
   int64_t trace_samples = 100;
   int64_t density_probes = 0;
   int64_t density_steps = 80;
+  std::string tensors = "all";
+  bool relative = false;
   std::string parts = "none";
   int64_t seed = 0;
   std::string dtype = "model";
@@ -99,6 +106,13 @@ struct Settings {
         .range(0, 10000);
     f.add("density_steps", &Settings::density_steps, "Lanczos steps per starting vector")
         .range(1, 10000);
+    f.add("tensors", &Settings::tensors,
+          "the parameters whose curvature it is: all, or hidden matrices alone, which quantizers "
+          "round")
+        .choices("all|matrices");
+    f.add("relative", &Settings::relative,
+          "whether each tensor is in units of its root mean square, which makes the curvature "
+          "independent of its scale");
     f.add("parts", &Settings::parts,
           "also the trace and largest eigenvalue of each block's or layer's diagonal block")
         .choices("none|blocks|layers");
@@ -144,11 +158,15 @@ Found analyse(const Settings& settings, const quench_subject& subject,
               const std::vector<Row>& rows) {
   Found out;
   curvature::BatchLoss<T> loss(subject, rows, curvature::kind_of(settings.curvature));
-  const curvature::Operator<T> product = [&](std::span<const T> v, std::span<T> to) {
-    loss.product(v, to);
-    ++out.products;
-    kit::report_progress("products", out.products, 0);
-  };
+  const Coordinates<T> coordinates(subject, loss.space(), settings.tensors == "matrices",
+                                   settings.relative);
+  const curvature::Operator<T> product = coordinates.around(
+      [&](std::span<const T> v, std::span<T> to) {
+        loss.product(v, to);
+        ++out.products;
+        kit::report_progress("products", out.products, 0);
+      },
+      loss.size());
   const std::string stream = "seed " + std::to_string(settings.seed) + "/";
   const auto steps = static_cast<size_t>(settings.steps);
   const auto top = static_cast<size_t>(settings.top);
@@ -165,13 +183,12 @@ Found analyse(const Settings& settings, const quench_subject& subject,
     out.loss = loss.gradient(gradient);
     out.gradient_norm = metrics::norm<T>(loss.space(), gradient);
   }
-  const curvature::Range whole{0, loss.size()};
   out.eigen = settings.method == "power"
                   ? curvature::power_iteration<T>(product, loss.size(), top, settings.tolerance,
                                                   steps, stream + "start", loss.space())
-                  : curvature::lanczos<T>(product, loss.size(), std::span(&whole, 1), top,
+                  : curvature::lanczos<T>(product, loss.size(), coordinates.ranges(), top,
                                           limits(top, loss.size()), stream + "start", loss.space());
-  const auto parameters = curvature::parameters_of(subject);
+  const auto parameters = coordinates.parameters();
   out.parts = settings.parts == "layers" ? curvature::layers_of(parameters)
                                          : curvature::blocks_of(parameters);
   if (settings.trace_samples > 0) {
@@ -185,9 +202,9 @@ Found analyse(const Settings& settings, const quench_subject& subject,
                                                    stream + "start/" + part.name, loss.space()));
   }
   for (int64_t p = 0; p < settings.density_probes; ++p) {
-    out.density.push_back(
-        curvature::quadrature<T>(product, loss.size(), static_cast<size_t>(settings.density_steps),
-                                 out.basis, stream + "density/" + std::to_string(p), loss.space()));
+    out.density.push_back(curvature::quadrature<T>(
+        product, loss.size(), coordinates.ranges(), static_cast<size_t>(settings.density_steps),
+        out.basis, stream + "density/" + std::to_string(p), loss.space()));
   }
   return out;
 }
@@ -293,9 +310,11 @@ class Hessian final : public kit::Metric {
 
  private:
   // The vectors at the end of a search: the basis, three work vectors of Krylov, an eigenvector and
-  // its product; of differences three more.
+  // its product; of differences three more, in other coordinates one.
   uint64_t vectors(const curvature::GraphShapes& shapes) const {
-    const uint64_t beside = settings_.curvature == "differences" ? 8 : 5;
+    const bool scaled = settings_.relative || settings_.tensors != "all";
+    const uint64_t beside =
+        (settings_.curvature == "differences" ? uint64_t{8} : uint64_t{5}) + (scaled ? 1U : 0U);
     const auto top = static_cast<uint64_t>(settings_.top);
     const uint64_t kept = kept_of(shapes);
     const uint64_t search =

@@ -7,12 +7,18 @@
 // | weight_decay | number      | 0.1         | >= 0   | λ                                       |
 // | decoupled    | bool        | false       |        | false: a step removes lr·λ of a weight, |
 // |              |             |             |        | as torch.optim.AdamW; true: (lr/peak)·λ |
+// | decay        | choice      | coupled     |        | coupled; independent: as decoupled;     |
+// |              |             |             |        | corrected: lr·(lr/peak)·λ, AdamC        |
 //
 //   optimizer: {adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
 //
 // Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2. With
 // `decoupled`, s_t = lr_t/peak as in their equation 12, so that rate and decay can be set
-// separately. State: both moments, float32.
+// separately; others call that independent. `corrected` is AdamC (Defazio, "Why Gradients Rapidly
+// Increase Near the End of Training", arXiv 2506.02285, algorithm 2): hidden matrices, whose length
+// a normalization takes away, lose lr·(lr/peak)·λ, so that the ratio of gradient and weight does
+// not move with the schedule; embeddings and the output head lose lr·λ. State: both moments,
+// float32.
 #include "optimizers/shared/adamw_steps.hpp"
 
 namespace quench::optimizers {
@@ -37,5 +43,7 @@ QUENCH_MODULE(
         {.id = "adamw",
          .version = "0.1.0",
          .summary = "Adam with weight decay outside the moments, coupled to the rate or not.",
-         .reference = "Loshchilov and Hutter 2019 (arXiv 1711.05101)",
+         .reference =
+             "Loshchilov and Hutter 2019 (arXiv 1711.05101); decay corrected: Defazio 2025 "
+             "(arXiv 2506.02285)",
          .example = "{betas: [0.9, 0.95], weight_decay: 0.1}"}))

@@ -9,6 +9,9 @@
 // | epsilon      | number      | 1e-8        | >= 0   | of AdamW                                 |
 // | weight_decay | number      | 0.1         | >= 0   | λ, for both                              |
 // | decoupled    | bool        | false       |        | false: lr·λ per step; true: (lr/peak)·λ  |
+// | split        | string      | ""          |        | part of a fused matrix's name            |
+// | split_parts  | int         | 3           | 2..64  | matrices that are fused in it            |
+// | split_rows   | int         | 0           | >= 0   | neighbouring rows of one of them; 0: all |
 //
 //   optimizer: {muon: {momentum: 0.95, weight_decay: 0.1}}
 //
@@ -16,15 +19,19 @@
 // matrix [out, in] is scaled by 0.2·√max(out, in), which gives it the root mean square of AdamW's
 // updates, so that one rate serves both (Liu et al., "Muon is Scalable for LLM Training", 2025,
 // equation 4). The role of a tensor says whether it is a hidden matrix; AdamW updates embeddings,
-// the output head, norms and biases. A fused query-key-value matrix counts as one matrix. State:
-// the momentum, or both moments, float32.
+// the output head, norms and biases. A fused query-key-value matrix counts as one matrix, unless
+// `split` names it, a part of its name: then each of its `split_parts` matrices is orthogonalized
+// by itself and scaled by its own shape, as separate ones are. Their rows lie one matrix after the
+// other, or, with `split_rows`, in turns of so many: GPT-NeoX has the query, key and value of a
+// head side by side, so there it is the width of a head. State: the momentum, or both moments,
+// float32.
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "optimizers/device/update.hpp"
-#include "optimizers/muon/orthogonalize.hpp"
+#include "optimizers/muon/fused_rows.hpp"
 #include "optimizers/shared/adamw_rule.hpp"
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
@@ -48,6 +55,9 @@ class Muon final : public kit::Optimizer {
     double epsilon = 1e-8;
     double weight_decay = 0.1;
     bool decoupled = false;
+    std::string split;
+    int64_t split_parts = 3;
+    int64_t split_rows = 0;
     static void describe(kit::Fields<Params>& f) {
       f.add("momentum", &Params::momentum, "share of the last direction that is kept").range(0, 1);
       f.add("nesterov", &Params::nesterov,
@@ -60,6 +70,13 @@ class Muon final : public kit::Optimizer {
       f.add("decoupled", &Params::decoupled,
             "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
             "weight_decay");
+      f.add("split", &Params::split,
+            "part of the name of fused matrices whose parts are orthogonalized by themselves, such "
+            "as query_key_value; empty: none");
+      f.add("split_parts", &Params::split_parts, "how many matrices such a one holds").range(2, 64);
+      f.add("split_rows", &Params::split_rows,
+            "rows of one part that lie together, such as those of a head; 0: all of them")
+          .at_least(0);
     }
   };
 
@@ -73,18 +90,27 @@ class Muon final : public kit::Optimizer {
     expect_host_memory_or_kernels(device);
     state_.begin(device);
     tensors_.clear();
+    bool found = params_.split.empty();
     for (const quench_parameter_info& tensor : tensors) {
       const std::string name = tensor.name;
       Tensor made;
       if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
         made.rows = tensor.shape[0];
         made.columns = tensor.shape[1];
+        if (!params_.split.empty() && name.find(params_.split) != std::string::npos) {
+          made.fused = fused_rows(name, made.rows, params_.split_parts, params_.split_rows);
+          found = true;
+        }
         made.first = state_.add("momentum/" + name, shape_of(tensor));
       } else {
         made.first = state_.add("first_moment/" + name, shape_of(tensor));
         made.second = state_.add("second_moment/" + name, shape_of(tensor));
       }
       tensors_.push_back(made);
+    }
+    if (!found) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "split: no hidden matrix has '%s' in its name",
+                params_.split.c_str());
     }
   }
 
@@ -121,6 +147,7 @@ class Muon final : public kit::Optimizer {
   struct Tensor {
     int64_t rows = 0;
     int64_t columns = 0;
+    FusedRows fused;
     std::span<float> first;   // momentum, or AdamW's first moment
     std::span<float> second;  // AdamW's second moment; empty for hidden matrices
   };
@@ -139,8 +166,9 @@ class Muon final : public kit::Optimizer {
         momentum_direction(numbers, &views.gradient[begin], &tensor.first[begin], end - begin);
       });
     }
-    orthogonalize(kit::borrow(*args.gradient), params_.iterations);
-    const double width = std::sqrt(static_cast<double>(std::max(tensor.rows, tensor.columns)));
+    orthogonalize_parts(kit::borrow(*args.gradient), tensor.fused, params_.iterations);
+    const int64_t rows = tensor.rows / tensor.fused.parts;
+    const double width = std::sqrt(static_cast<double>(std::max(rows, tensor.columns)));
     const auto keep = static_cast<float>(1 - decay);
     const auto rate = static_cast<float>(args.lr * kRootMeanSquare * width);
     if (state_.is_on_device()) {

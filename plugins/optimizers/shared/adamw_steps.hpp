@@ -19,6 +19,7 @@ struct AdamWSettings {
   double epsilon = 1e-8;
   double weight_decay = 0.1;
   bool decoupled = false;
+  std::string decay = "coupled";
 };
 
 template <typename Params>
@@ -32,6 +33,12 @@ void describe_adamw(kit::Fields<Params>& fields) {
   add("weight_decay", &AdamWSettings::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
   add("decoupled", &AdamWSettings::decoupled,
       "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * weight_decay");
+  add("decay", &AdamWSettings::decay,
+      "what a step removes of a weight: coupled: lr * weight_decay; independent: (lr / peak) * "
+      "weight_decay, as `decoupled`; corrected: lr * (lr / peak) * weight_decay of hidden "
+      "matrices, "
+      "and as coupled of all else")
+      .choices("coupled|independent|corrected");
 }
 
 // State: both moments, float32, where the weights are.
@@ -47,7 +54,11 @@ class AdamWSteps : public kit::Optimizer {
   struct Moments {
     std::span<float> first;
     std::span<float> second;
+    bool hidden = false;  // whether it is a hidden matrix
   };
+  // The share of a weight that a step removes.
+  double decay(const quench_step_args& args, bool hidden) const;
+
   AdamWSettings settings_;
   State state_;
   std::vector<Moments> moments_;

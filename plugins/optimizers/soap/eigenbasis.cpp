@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "optimizers/soap/decompositions.hpp"
-#include "optimizers/soap/sums.hpp"
+#include "optimizers/shared/decompositions.hpp"
+#include "optimizers/shared/sums.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::optimizers {

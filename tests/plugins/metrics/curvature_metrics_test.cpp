@@ -96,6 +96,70 @@ TEST_CASE("hessian, taylor: a block is one part whatever stands between its para
   CHECK(model.x == QuadraticModel::Vector{1.5, 1, 0});
 }
 
+TEST_CASE("hessian: of hidden matrices alone it is that of their block", "[metrics][hessian]") {
+  QuadraticModel model({{{2, 0, 1}, {0, 5, 0}, {1, 0, 2}}}, {0, 0, 0}, {1.5, 1, 0.5});
+  model.apart = true;
+  const std::string method = GENERATE("lanczos", "power");
+  const auto of = [&](bool relative, const char* tensors) {
+    return measure(metric("hessian"),
+                   with({{"top", 2},
+                         {"method", method},
+                         {"tolerance", 1e-12},
+                         {"trace_samples", 400},
+                         {"density_probes", 1},
+                         {"parts", "layers"},
+                         {"tensors", tensors},
+                         {"relative", relative}}),
+                   kText, model.subject());
+  };
+  const Measurement found = of(false, "matrices");
+  REQUIRE(found.message == "");
+  const auto values = found.json.at("eigenvalues").get<std::vector<double>>();
+  REQUIRE(values.size() == 2);
+  CHECK(values[0] == Approx(3.0).epsilon(1e-6));  // of [[2, 1], [1, 2]], and not 5
+  CHECK(values[1] == Approx(1.0).epsilon(1e-6));
+  // vᵀBv = 4 ± 2 for random signs.
+  CHECK(std::abs(found.details.at("trace") - 4.0) < 4.0 * 2.0 / std::sqrt(400.0));
+  CHECK(found.json.at("parts").size() == 2);
+  CHECK(found.json.at("parts").count("last") == 0);
+  for (const json& node : found.json.at("density").at("values")) {
+    CHECK(node.get<double>() > 0.5);  // no eigenvalues of 0 of what is left out
+  }
+  CHECK(model.x == QuadraticModel::Vector{1.5, 1, 0.5});
+
+  // D = diag(1.5, 0.5): [[4.5, 0.75], [0.75, 0.5]].
+  const Measurement relative = of(true, "matrices");
+  REQUIRE(relative.message == "");
+  CHECK(relative.values.at(0).value == Approx(2.5 + std::sqrt(4.5625)).epsilon(1e-6));
+  CHECK(std::abs(relative.details.at("trace") - 5.0) < 4.0 * 1.5 / std::sqrt(400.0));
+}
+
+TEST_CASE(
+    "hessian: in units of each tensor it stays where a tensor is scaled and its gradient is "
+    "scaled back",
+    "[metrics][hessian]") {
+  // The first tensor [2] has the root mean square √12.5, the last one 2.
+  QuadraticModel model(kMatrix, {0, 0, 0}, {3, 4, 2});
+  const auto eigenvalues = [](const QuadraticModel& of) {
+    const Measurement found =
+        measure(metric("hessian"), with({{"top", 3}, {"trace_samples", 0}, {"relative", true}}),
+                kText, of.subject());
+    REQUIRE(found.message == "");
+    return found.json.at("eigenvalues").get<std::vector<double>>();
+  };
+  const std::vector<double> values = eigenvalues(model);
+  REQUIRE(values.size() == 3);
+  CHECK(values[0] == Approx(3 * 12.5).epsilon(1e-9));
+  CHECK(values[1] == Approx(5 * 4.0).epsilon(1e-9));
+  CHECK(values[2] == Approx(1 * 12.5).epsilon(1e-9));
+  // w → 10·w in the first tensor, with the loss as a function of w/10.
+  QuadraticModel scaled({{{0.02, 0.01, 0}, {0.01, 0.02, 0}, {0, 0, 5}}}, {0, 0, 0}, {30, 40, 2});
+  const std::vector<double> same = eigenvalues(scaled);
+  for (size_t i = 0; i < 3; ++i) {
+    CHECK(same.at(i) == Approx(values[i]).epsilon(1e-9));
+  }
+}
+
 TEST_CASE("hessian: power iteration and several sets", "[metrics][hessian]") {
   QuadraticModel model(kMatrix, {0, 0, 0}, {1, 1, 0});
   const Measurement found = measure(metric("hessian"),

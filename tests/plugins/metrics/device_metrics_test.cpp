@@ -285,6 +285,23 @@ TEST_CASE("device metrics: the hessian's vectors stay on the device", "[metrics]
   }
 }
 
+TEST_CASE("device metrics: curvature of hidden matrices in units of each is the host's",
+          "[metrics][hessian][cuda]") {
+  const Pair pair;
+  const Measured both = measure_both(pair, "hessian",
+                                     {{"top", 1},
+                                      {"basis", 7},
+                                      {"tolerance", 1e-4},
+                                      {"steps", 12},
+                                      {"trace_samples", 2},
+                                      {"tensors", "matrices"},
+                                      {"relative", true}},
+                                     3, 12);
+  check_near(both.device.values[0].value, both.host.values[0].value, kSums);
+  check_near(both.device.details.at("trace"), both.host.details.at("trace"), kSums);
+  CHECK(both.host.values[0].value > 0);
+}
+
 TEST_CASE("device metrics: power iteration and the density do, too", "[metrics][hessian][cuda]") {
   const Pair pair;
   const Measured both = measure_both(pair, "hessian",

@@ -210,7 +210,7 @@ TEST_CASE("power_iteration finds what lanczos finds, also beside negative eigenv
 TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[metrics][hessian]") {
   const std::vector<double> values = {4.0, 3.0, 2.0, 1.0, 0.5};
   const curvature::Quadrature found =
-      curvature::quadrature<double>(rotated<double>(values), 5, 3, 3, "start");
+      curvature::quadrature<double>(rotated<double>(values), 5, one_range(5), 3, 3, "start");
   REQUIRE(found.nodes.size() == 3);
   std::vector<double> v(5);
   random::draw_normal<double>("start", v);
@@ -233,8 +233,8 @@ TEST_CASE("quadrature has the moments of the spectrum seen from its start", "[me
 
 TEST_CASE("quadrature that forgets vectors has the same density", "[metrics][hessian]") {
   const auto density = [](size_t vectors) {
-    return curvature::quadrature<double>(rotated<double>(spectrum(1000)), 1000, 120, vectors,
-                                         "start");
+    return curvature::quadrature<double>(rotated<double>(spectrum(1000)), 1000, one_range(1000),
+                                         120, vectors, "start");
   };
   const curvature::Quadrature all = density(120);
   const curvature::Quadrature few = density(12);

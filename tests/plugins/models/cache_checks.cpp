@@ -16,8 +16,6 @@ namespace quench::test {
 
 namespace {
 
-const InstalledHost host;
-
 // An op that calls `change` with keys and values [N,K,D], and counts.
 struct Op {
   std::function<void(at::Tensor& keys, at::Tensor& values)> change;

@@ -99,11 +99,12 @@ double largest_difference(const std::vector<float>& a, const Values& b) {
 // Three steps at rates that differ; after each the float64 rule starts from the same state, in that
 // both have seen the same gradients, and must be within a step's rounding.
 template <typename Reference>
-void follow(Stepped& stepped, Reference reference, double weight_decay, bool decoupled) {
+void follow(Stepped& stepped, Reference reference, double weight_decay, bool decoupled,
+            bool corrected = false) {
   Values w(stepped.weight().begin(), stepped.weight().end());
   for (int step = 1; step <= 3; ++step) {
     const std::vector<float> gradient = numbers(100 + static_cast<uint64_t>(step), w.size());
-    const ReferenceStep s = {step, 0.01 / step, 0.02, weight_decay, decoupled, 0.5};
+    const ReferenceStep s = {step, 0.01 / step, 0.02, weight_decay, decoupled, 0.5, corrected};
     stepped.step(s, gradient);
     reference.step(s, w, Values(gradient.begin(), gradient.end()));
     CAPTURE(step);
@@ -117,6 +118,30 @@ TEST_CASE("adamw follows its rule in float64, decay coupled and decoupled", "[op
   const bool decoupled = GENERATE(false, true);
   Stepped stepped("adamw", {{"weight_decay", 0.1}, {"decoupled", decoupled}}, 7, 13);
   follow(stepped, AdamWReference(), 0.1, decoupled);
+}
+
+TEST_CASE("adamw's independent decay is its decoupled one", "[optimizers][adamw]") {
+  Stepped stepped("adamw", {{"weight_decay", 0.1}, {"decay", "independent"}}, 7, 13);
+  follow(stepped, AdamWReference(), 0.1, true);
+}
+
+TEST_CASE(
+    "adamw's corrected decay is scaled by the rate's share of its peak on hidden matrices alone",
+    "[optimizers][adamw]") {
+  const int32_t role = GENERATE(QUENCH_ROLE_MATRIX, QUENCH_ROLE_EMBEDDING);
+  // A decay that is large enough to tell the two apart.
+  Stepped stepped("adamw", {{"weight_decay", 20.0}, {"decay", "corrected"}}, 7, 13, role);
+  follow(stepped, AdamWReference(), 20, false, role == QUENCH_ROLE_MATRIX);
+}
+
+TEST_CASE("adamw refuses two names for its decay", "[optimizers][adamw]") {
+  const quench_item& item = plugin_item(library_of("adamw"), "optimizer");
+  const std::string json = complete_parameters(item, {{"decoupled", true}, {"decay", "corrected"}});
+  quench_error error{sizeof error, 0, {}};
+  quench_optimizer* made = nullptr;
+  CHECK(table_of<quench_optimizer_table>(item).create(json.data(), json.size(), &made, &error) !=
+        QUENCH_OK);
+  CHECK(std::string(error.message) == "decoupled: got true beside a `decay`, wanted one of them");
 }
 
 TEST_CASE("sgd follows its rule in float64, with and without Nesterov", "[optimizers][sgd]") {

@@ -15,7 +15,10 @@ struct ReferenceStep {
   double weight_decay = 0;
   bool decoupled = false;
   double gradient_scale = 1;
-  double taken() const { return weight_decay * (decoupled ? lr / peak : lr); }
+  bool corrected = false;
+  double taken() const {
+    return weight_decay * (decoupled ? lr / peak : corrected ? lr * lr / peak : lr);
+  }
 };
 
 struct AdamWReference {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 namespace quench::optimizers {
@@ -15,9 +16,18 @@ using Columns = std::vector<double>;
 // of the host.
 Columns orthogonal_factor(Columns matrix, size_t n);
 
-// Unit eigenvectors of a symmetric matrix, those of the largest eigenvalues first, by
-// tridiagonalization and implicit QL (EISPACK's tred2 and tql2). Throws NUMERICAL for a matrix with
-// a value that is not finite.
-Columns eigenvectors(Columns symmetric, size_t n);
+struct EigenDecomposition {
+  std::vector<double> values;
+  Columns vectors;
+};
+
+// Eigenvalues, largest first, and unit eigenvectors of a symmetric matrix, by tridiagonalization
+// and implicit QL (EISPACK's tred2 and tql2). Throws NUMERICAL for a matrix with a value that is
+// not finite.
+EigenDecomposition eigen_decomposition(Columns symmetric, size_t n);
+
+inline Columns eigenvectors(Columns symmetric, size_t n) {
+  return eigen_decomposition(std::move(symmetric), n).vectors;
+}
 
 }  // namespace quench::optimizers

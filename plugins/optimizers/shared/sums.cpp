@@ -1,4 +1,4 @@
-#include "optimizers/soap/sums.hpp"
+#include "optimizers/shared/sums.hpp"
 
 #include "quench/kit/multiversion.hpp"
 

@@ -3,8 +3,8 @@
 #include <limits>
 #include <numeric>
 
-#include "optimizers/soap/decompositions.hpp"
-#include "optimizers/soap/sums.hpp"
+#include "optimizers/shared/decompositions.hpp"
+#include "optimizers/shared/sums.hpp"
 #include "quench/kit/error.hpp"
 
 namespace quench::optimizers {
@@ -168,7 +168,7 @@ void diagonalize(Tridiagonal& t) {
 
 }  // namespace
 
-Columns eigenvectors(Columns symmetric, size_t n) {
+EigenDecomposition eigen_decomposition(Columns symmetric, size_t n) {
   if (!std::all_of(symmetric.begin(), symmetric.end(), [](double x) { return std::isfinite(x); })) {
     kit::fail(QUENCH_NUMERICAL, "a gradient's second moments are not finite");
   }
@@ -180,9 +180,10 @@ Columns eigenvectors(Columns symmetric, size_t n) {
   std::vector<size_t> order(n);
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t i, size_t j) { return t.d[i] > t.d[j]; });
-  Columns out(n * n);
+  EigenDecomposition out{std::vector<double>(n), Columns(n * n)};
   for (size_t k = 0; k < n; ++k) {
-    std::copy_n(t.column(order[k]), n, &out[k * n]);
+    out.values[k] = t.d[order[k]];
+    std::copy_n(t.column(order[k]), n, &out.vectors[k * n]);
   }
   return out;
 }

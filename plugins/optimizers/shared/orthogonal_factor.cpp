@@ -1,8 +1,8 @@
 #include <cmath>
 #include <utility>
 
-#include "optimizers/soap/decompositions.hpp"
-#include "optimizers/soap/sums.hpp"
+#include "optimizers/shared/decompositions.hpp"
+#include "optimizers/shared/sums.hpp"
 #include "quench/kit/host.hpp"
 
 namespace quench::optimizers {
