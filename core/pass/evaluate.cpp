@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "core/base/json/canonical_json.hpp"
+#include "core/base/json/set_parameters.hpp"
 #include "core/checkpoint/abi_source.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
@@ -151,7 +152,7 @@ std::vector<Record> evaluate_metric(MetricInstances& metrics, Corpora& corpora,
     out.push_back(std::move(record));
   }
   out.front().details = sink.details;
-  out.front().details["params"] = metric.parameters;
+  out.front().details["params"] = set_parameters(metric.parameters);
   out.front().details["corpora"] = open.description;
   for (const CorpusUse& use : metrics.wanted(metric, corpora.hub()).data_sets) {
     if (const uint64_t skipped = corpora.skipped(use.name); skipped > 0) {

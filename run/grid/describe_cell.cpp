@@ -1,10 +1,10 @@
 #include "run/grid/describe_cell.hpp"
 
 #include "core/base/json/or_null.hpp"
+#include "core/base/json/set_parameters.hpp"
 #include "core/inputs/experiment/experiment.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/version.hpp"
-#include "run/grid/set_parameters.hpp"
 
 namespace quench {
 

@@ -7,6 +7,7 @@
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/base/json/or_null.hpp"
+#include "core/base/json/set_parameters.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
 #include "core/inputs/averaging/average_identity.hpp"
@@ -14,7 +15,6 @@
 #include "core/inputs/weights/open_weights.hpp"
 #include "core/pass/judge.hpp"
 #include "core/plugin/handles/averaging_handle.hpp"
-#include "run/grid/set_parameters.hpp"
 
 namespace quench {
 
@@ -91,7 +91,7 @@ class Parts {
                         const Place& where) {
     plugins_.push_back(&description);
     nlohmann::json out = {
-        {"id", description.id}, {"code", description.code}, {"params", parameters}};
+        {"id", description.id}, {"code", description.code}, {"params", set_parameters(parameters)}};
     const bool in_worker = identities_.catalog().placed(description).placement == Placement::kOwn;
     if (in_worker && experiment_.device.type != QUENCH_DEVICE_CPU) {
       out["device"] = "cpu";  // of copies, so with other roundings than where the model is
@@ -278,14 +278,12 @@ class Parts {
   bool add_quantizer() {
     const QuantizerCell& cell = *what_.quantizer;
     out_["quantizer"] = plugin(*cell.plugin, cell.parameters, "/quantizer");
-    out_["quantizer"]["params"] = set_parameters(cell.parameters);
     if (const PluginDescription* format = what_.quantizer->store_as) {
       // Measured as the format's file holds it.
       out_["quantizer"]["stored"] = plugin(*format, nlohmann::json::object(), "/quantizer/stored");
     }
     if (const std::optional<PluginUse>& transform = what_.quantizer->transform) {
       out_["transform"] = plugin(*transform->plugin, transform->parameters, "/transform");
-      out_["transform"]["params"] = set_parameters(transform->parameters);
     }
     if (!what_.quantizer->calibration) {
       return true;

@@ -15,8 +15,8 @@
 // | trace_samples  | int    | 100      | random vectors for the trace; 0: no trace                |
 // | density_probes | int    | 0        | starting vectors for the spectral density; 0: none       |
 // | density_steps  | int    | 80       | Lanczos steps per starting vector                        |
-// | tensors        | choice | all      | all parameters, or hidden matrices alone                 |
-// | relative       | bool   | false    | in units of each tensor's root mean square               |
+// | tensors        | choice |          | matrices: hidden ones alone; all, if not set             |
+// | relative       | bool   |          | in units of each tensor's root mean square, if true      |
 // | parts          | choice | none     | also report each block or each layer                     |
 // | seed           | int    | 0        | seed of all random vectors                               |
 // | dtype          | choice | model    | model, float32 or float64: dtype to open the model in    |
@@ -38,6 +38,7 @@
 // happened.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "metrics/curvature/batch_loss.hpp"
 #include "metrics/curvature/eigenvalues.hpp"
@@ -71,8 +72,8 @@ struct Settings {
   int64_t trace_samples = 100;
   int64_t density_probes = 0;
   int64_t density_steps = 80;
-  std::string tensors = "all";
-  bool relative = false;
+  std::optional<std::string> tensors;
+  std::optional<bool> relative;
   std::string parts = "none";
   int64_t seed = 0;
   std::string dtype = "model";
@@ -107,12 +108,13 @@ struct Settings {
     f.add("density_steps", &Settings::density_steps, "Lanczos steps per starting vector")
         .range(1, 10000);
     f.add("tensors", &Settings::tensors,
-          "the parameters whose curvature it is: all, or hidden matrices alone, which quantizers "
-          "round")
+          "the parameters whose curvature it is: all, as if not set, or hidden matrices alone, "
+          "which "
+          "quantizers round")
         .choices("all|matrices");
     f.add("relative", &Settings::relative,
           "whether each tensor is in units of its root mean square, which makes the curvature "
-          "independent of its scale");
+          "independent of its scale; not, if not set");
     f.add("parts", &Settings::parts,
           "also the trace and largest eigenvalue of each block's or layer's diagonal block")
         .choices("none|blocks|layers");
@@ -159,7 +161,7 @@ Found analyse(const Settings& settings, const quench_subject& subject,
   Found out;
   curvature::BatchLoss<T> loss(subject, rows, curvature::kind_of(settings.curvature));
   const Coordinates<T> coordinates(subject, loss.space(), settings.tensors == "matrices",
-                                   settings.relative);
+                                   settings.relative.value_or(false));
   const curvature::Operator<T> product = coordinates.around(
       [&](std::span<const T> v, std::span<T> to) {
         loss.product(v, to);
@@ -312,7 +314,7 @@ class Hessian final : public kit::Metric {
   // The vectors at the end of a search: the basis, three work vectors of Krylov, an eigenvector and
   // its product; of differences three more, in other coordinates one.
   uint64_t vectors(const curvature::GraphShapes& shapes) const {
-    const bool scaled = settings_.relative || settings_.tensors != "all";
+    const bool scaled = settings_.relative.value_or(false) || settings_.tensors == "matrices";
     const uint64_t beside =
         (settings_.curvature == "differences" ? uint64_t{8} : uint64_t{5}) + (scaled ? 1U : 0U);
     const auto top = static_cast<uint64_t>(settings_.top);

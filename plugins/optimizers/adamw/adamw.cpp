@@ -7,8 +7,8 @@
 // | weight_decay | number      | 0.1         | >= 0   | λ                                       |
 // | decoupled    | bool        | false       |        | false: a step removes lr·λ of a weight, |
 // |              |             |             |        | as torch.optim.AdamW; true: (lr/peak)·λ |
-// | decay        | choice      | coupled     |        | coupled; independent: as decoupled;     |
-// |              |             |             |        | corrected: lr·(lr/peak)·λ, AdamC        |
+// | decay        | choice      |             |        | coupled if not set; independent: as     |
+// |              |             |             |        | decoupled; corrected: lr·(lr/peak)·λ    |
 //
 //   optimizer: {adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
 //

@@ -9,9 +9,9 @@
 // | epsilon      | number      | 1e-8        | >= 0   | of AdamW                                 |
 // | weight_decay | number      | 0.1         | >= 0   | λ, for both                              |
 // | decoupled    | bool        | false       |        | false: lr·λ per step; true: (lr/peak)·λ  |
-// | split        | string      | ""          |        | part of a fused matrix's name            |
-// | split_parts  | int         | 3           | 2..64  | matrices that are fused in it            |
-// | split_rows   | int         | 0           | >= 0   | neighbouring rows of one of them; 0: all |
+// | split        | string      |             |        | part of a fused matrix's name            |
+// | split_parts  | int         |             | 2..64  | matrices that are fused in it, else 3    |
+// | split_rows   | int         |             | >= 0   | neighbouring rows of one of them, or all |
 //
 //   optimizer: {muon: {momentum: 0.95, weight_decay: 0.1}}
 //
@@ -27,6 +27,7 @@
 // float32.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -55,9 +56,9 @@ class Muon final : public kit::Optimizer {
     double epsilon = 1e-8;
     double weight_decay = 0.1;
     bool decoupled = false;
-    std::string split;
-    int64_t split_parts = 3;
-    int64_t split_rows = 0;
+    std::optional<std::string> split;
+    std::optional<int64_t> split_parts;
+    std::optional<int64_t> split_rows;
     static void describe(kit::Fields<Params>& f) {
       f.add("momentum", &Params::momentum, "share of the last direction that is kept").range(0, 1);
       f.add("nesterov", &Params::nesterov,
@@ -72,16 +73,21 @@ class Muon final : public kit::Optimizer {
             "weight_decay");
       f.add("split", &Params::split,
             "part of the name of fused matrices whose parts are orthogonalized by themselves, such "
-            "as query_key_value; empty: none");
-      f.add("split_parts", &Params::split_parts, "how many matrices such a one holds").range(2, 64);
+            "as query_key_value; of none if not set");
+      f.add("split_parts", &Params::split_parts, "how many matrices such a one holds; 3 if not set")
+          .range(2, 64);
       f.add("split_rows", &Params::split_rows,
-            "rows of one part that lie together, such as those of a head; 0: all of them")
+            "rows of one part that lie together, such as those of a head; all of them if 0 or not "
+            "set")
           .at_least(0);
     }
   };
 
   explicit Muon(const Params& params) : params_(params) {
     kit::expects(params.momentum < 1, "momentum: got 1, wanted less");
+    kit::expects(params.split || (!params.split_parts && !params.split_rows),
+                 "split_parts and split_rows: wanted only beside `split`");
+    kit::expects(!params.split || !params.split->empty(), "split: got '', wanted part of a name");
     kit::expects(params.betas.size() == 2 && params.betas[0] < 1 && params.betas[1] < 1,
                  "betas: wanted two numbers below 1");
   }
@@ -90,15 +96,16 @@ class Muon final : public kit::Optimizer {
     expect_host_memory_or_kernels(device);
     state_.begin(device);
     tensors_.clear();
-    bool found = params_.split.empty();
+    bool found = !params_.split;
     for (const quench_parameter_info& tensor : tensors) {
       const std::string name = tensor.name;
       Tensor made;
       if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
         made.rows = tensor.shape[0];
         made.columns = tensor.shape[1];
-        if (!params_.split.empty() && name.find(params_.split) != std::string::npos) {
-          made.fused = fused_rows(name, made.rows, params_.split_parts, params_.split_rows);
+        if (params_.split && name.find(*params_.split) != std::string::npos) {
+          made.fused = fused_rows(name, made.rows, params_.split_parts.value_or(3),
+                                  params_.split_rows.value_or(0));
           found = true;
         }
         made.first = state_.add("momentum/" + name, shape_of(tensor));
@@ -110,7 +117,7 @@ class Muon final : public kit::Optimizer {
     }
     if (!found) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "split: no hidden matrix has '%s' in its name",
-                params_.split.c_str());
+                params_.split->c_str());
     }
   }
 

@@ -12,7 +12,7 @@ AdamWSteps::AdamWSteps(AdamWSettings settings) : settings_(std::move(settings)) 
   const std::vector<double>& betas = settings_.betas;
   kit::expects(betas.size() == 2 && betas[0] < 1 && betas[1] < 1,
                "betas: wanted two numbers below 1");
-  kit::expects(!settings_.decoupled || settings_.decay == "coupled",
+  kit::expects(!settings_.decoupled || settings_.decay.value_or("coupled") == "coupled",
                "decoupled: got true beside a `decay`, wanted one of them");
 }
 

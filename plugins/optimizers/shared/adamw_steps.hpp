@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ struct AdamWSettings {
   double epsilon = 1e-8;
   double weight_decay = 0.1;
   bool decoupled = false;
-  std::string decay = "coupled";
+  std::optional<std::string> decay;
 };
 
 template <typename Params>
@@ -34,10 +35,9 @@ void describe_adamw(kit::Fields<Params>& fields) {
   add("decoupled", &AdamWSettings::decoupled,
       "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * weight_decay");
   add("decay", &AdamWSettings::decay,
-      "what a step removes of a weight: coupled: lr * weight_decay; independent: (lr / peak) * "
-      "weight_decay, as `decoupled`; corrected: lr * (lr / peak) * weight_decay of hidden "
-      "matrices, "
-      "and as coupled of all else")
+      "what a step removes of a weight: coupled, as if not set: lr * weight_decay; independent: "
+      "(lr / peak) * weight_decay, as `decoupled`; corrected: lr * (lr / peak) * weight_decay of "
+      "hidden matrices, and as coupled of all else")
       .choices("coupled|independent|corrected");
 }
 

@@ -2,9 +2,9 @@
 
 #include <catch2/catch.hpp>
 
+#include "core/base/json/set_parameters.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "run/grid/grid.hpp"
-#include "run/grid/set_parameters.hpp"
 #include "run/manifest/resolve_items.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/run/worker_catalog.hpp"
@@ -81,8 +81,8 @@ TEST_CASE("describe cell: where a plugin ran is in its record, and in no key", "
   CHECK(quantizer(here.resolve("")).at("process") == "own");
 }
 
-// Else a parameter that a quantizer gains would change the keys of all settings without it.
-TEST_CASE("describe cell: a quantizer's parameter that is not set is in no record or key",
+// Else a parameter that a plugin gains would change the keys of all settings without it.
+TEST_CASE("describe cell: a plugin's parameter that is not set is in no record or key",
           "[core][run]") {
   quench::Catalog& built = quench::test::built_catalog();
   const quench::PluginDescription* shipped = built.find("quantizer", "rtn");
@@ -108,6 +108,13 @@ TEST_CASE("describe cell: a quantizer's parameter that is not set is in no recor
   CHECK(said(*shipped, "format", {{"format", "mxfp4"}}).at("format") == "mxfp4");
   const quench::PluginDescription& rotation = built.require("transform", "rotation");
   CHECK(said(rotation, "head_size", {{"draw", 1}}) == nlohmann::json{{"draw", 1}});
+  const nlohmann::json adamw = {
+      {"betas", {0.9, 0.95}}, {"epsilon", 1e-8}, {"weight_decay", 0.1}, {"decoupled", false}};
+  CHECK(said(built.require("optimizer", "adamw"), "decay", nlohmann::json::object()) == adamw);
+  const nlohmann::json hessian =
+      said(built.require("metric", "hessian"), "tensors", {{"corpus", "v"}});
+  CHECK(hessian.contains("parts"));
+  CHECK_FALSE(hessian.contains("relative"));
 }
 
 TEST_CASE("describe cell: points of a sweep may each keep plugins in the program's process",
