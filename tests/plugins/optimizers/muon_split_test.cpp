@@ -19,6 +19,8 @@ namespace quench::test {
 
 namespace {
 
+constexpr const char* kName = "layers.0.attention.query_key_value.weight";
+
 nlohmann::json split(const nlohmann::json& parts, const nlohmann::json& rows) {
   return {{"split", "query_key_value"}, {"split_parts", parts}, {"split_rows", rows}};
 }
