@@ -130,16 +130,16 @@ Catalog::Catalog(CatalogOptions options)
                      [&](const fs::path& path, const std::string& why) {
                        rejected_.push_back({path, why, says_passing_fault(why)});
                      });
-  const KnownLibraries known = know_libraries(libraries, options_, rejected_);
+  KnownLibraries known = know_libraries(libraries, options_, rejected_);
   probe_count_ = known.asked;
-  for (const ProbeEntry& entry : known.usable) {
-    add_library(entry);
+  for (ProbeEntry& entry : known.usable) {
+    add_library(std::move(entry));
   }
   std::sort(items_.begin(), items_.end(),
             [](const auto& a, const auto& b) { return sort_key(a) < sort_key(b); });
 }
 
-void Catalog::add_library(const ProbeEntry& entry) {
+void Catalog::add_library(ProbeEntry entry) {
   nlohmann::json code = entry.code;
   // A build id is what the linker was told, and a patch leaves it: of a library from elsewhere the
   // bytes count, too.
@@ -149,7 +149,7 @@ void Catalog::add_library(const ProbeEntry& entry) {
   if (options_.counts_as) {
     code = options_.counts_as(code);
   }
-  for (PluginDescription item : entry.items) {
+  for (PluginDescription& item : entry.items) {
     item.code = code;
     item.declared = is_worker_file(item.library) ? files_of_worker(entry.code, item.library)
                                                  : files_of_python(entry.code, item.library);

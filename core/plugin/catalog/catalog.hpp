@@ -137,7 +137,7 @@ class Catalog {
   const quench_item& load(const PluginDescription& description);
 
  private:
-  void add_library(const ProbeEntry& entry);
+  void add_library(ProbeEntry entry);
 
   CatalogOptions options_;
   InstallationList installed_;

@@ -98,8 +98,8 @@ class Probes {
     return unknown_.size();
   }
 
-  // nullptr where the library was rejected.
-  const ProbeEntry* find(const fs::path& library) const { return cache_.find(library); }
+  // Once for each library, after probe(). Nothing where asking it failed for a reason that passes.
+  std::optional<ProbeEntry> take(const fs::path& library) { return cache_.take(library); }
 
  private:
   // A file that neither the cache nor the list knows; its entry does not say yet what it holds.
@@ -174,10 +174,10 @@ KnownLibraries know_libraries(const std::vector<fs::path>& libraries, const Cata
   KnownLibraries out;
   out.asked = probes.probe();
   for (const fs::path& library : libraries) {
-    const ProbeEntry* entry = probes.find(library);
-    if (entry != nullptr && entry->rejected.empty()) {
-      out.usable.push_back(*entry);
-    } else if (entry != nullptr) {
+    std::optional<ProbeEntry> entry = probes.take(library);
+    if (entry && entry->rejected.empty()) {
+      out.usable.push_back(std::move(*entry));
+    } else if (entry) {
       rejected.push_back({library, entry->rejected + (entry->timed_out ? kAskedAgain : ""),
                           entry->timed_out, entry->timed_out});
     }

@@ -182,6 +182,12 @@ const ProbeEntry* ProbeCache::find(const fs::path& library) const {
   return found == entries_.end() ? nullptr : &found->second;
 }
 
+std::optional<ProbeEntry> ProbeCache::take(const fs::path& library) {
+  auto found = entries_.extract(library);
+  changed_ = false;
+  return found.empty() ? std::nullopt : std::optional(std::move(found.mapped()));
+}
+
 void ProbeCache::store(const fs::path& library, ProbeEntry entry) {
   entries_.insert_or_assign(library, std::move(entry));
   changed_ = true;

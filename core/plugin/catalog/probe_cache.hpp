@@ -9,6 +9,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -49,6 +50,8 @@ class ProbeCache {
   // The entry of a path as it was probed, even if the file has changed since, or nullptr.
   const ProbeEntry* find(const std::filesystem::path& library) const;
   void store(const std::filesystem::path& library, ProbeEntry entry);
+  // The same entry, moved out of the cache, which saves nothing more.
+  std::optional<ProbeEntry> take(const std::filesystem::path& library);
   // The libraries with their files as they are now; each file is looked at once.
   std::vector<WatchedLibrary> watch(const std::vector<LinkedLibrary>& libraries);
   // Whether the files of what the entry runs on are what they were.

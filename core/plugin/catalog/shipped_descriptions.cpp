@@ -77,9 +77,9 @@ const json& ShippedDescriptions::libraries() {
       std::ifstream in(folder_ / kListFile, std::ios::binary);
       std::string text;
       std::getline(in, text, '\0');
-      const json whole = parse_json(text, kListFile);
+      json whole = parse_json(text, kListFile);
       if (whole.at("version") == list_version()) {
-        libraries_ = whole.at("libraries");
+        libraries_ = std::move(whole.at("libraries"));
       }
     } catch (const std::exception&) {  // none, or broken: the plugins are asked
     }
