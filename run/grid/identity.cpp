@@ -13,6 +13,7 @@
 #include "core/checkpoint/content_hash.hpp"
 #include "core/checkpoint/held_source.hpp"
 #include "core/error.hpp"
+#include "core/hub/hub_spec.hpp"
 #include "core/inputs/corpora/open_corpus.hpp"
 #include "core/inputs/weights/open_checkpoint.hpp"
 #include "core/plugin/calls/table_call.hpp"
@@ -199,18 +200,18 @@ CheckpointIdentity Identities::keep(const CheckpointCell& cell, CheckpointIdenti
   return kept;
 }
 
-std::optional<CheckpointIdentity> Identities::of_commit(const CheckpointCell& cell) {
-  const auto answer = absence(cell).empty() ? std::nullopt : commits_.checkpoint(cell);
-  return answer ? std::optional(keep(cell, identity_from(*answer))) : std::nullopt;
-}
-
 std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& cell) {
   if (const auto there = known(cell)) {
     return there;
   }
   try {
-    if (const auto identity = of_commit(cell)) {
-      return identity;
+    if (!absence(cell).empty()) {
+      if (const auto answer = commits_.checkpoint(cell)) {
+        return keep(cell, identity_from(*answer));
+      }
+      if (!is_hub_spec(cell.location)) {
+        return std::nullopt;  // yet to be trained, as most of a plan's: without an exception each
+      }
     }
     const std::vector<fs::path> files = watched(cell);
     const auto text = fingerprints_.find(checkpoint_question(cell), files);

@@ -110,7 +110,6 @@ class Identities {
   CheckpointIdentity keep(const CheckpointCell& cell, CheckpointIdentity identity);
   // Hashes all tensors, and remembers the checksums of their blocks under the content.
   TensorHashes hash(const TensorSource& source) const;
-  std::optional<CheckpointIdentity> of_commit(const CheckpointCell& cell);
   TokenizerIdentity own_tokenizer(const CheckpointCell& cell);
   // The family that opens this config, as far as known; asks the plugins if `measure` is set.
   std::string family_of(const CheckpointCell& cell, const std::string& config_hash, bool measure);

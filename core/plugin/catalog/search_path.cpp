@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 #include <system_error>
@@ -134,28 +135,29 @@ std::vector<fs::path> libraries_in(const fs::path& folder, const RefusePath& ref
 
 std::vector<fs::path> find_libraries(const std::vector<fs::path>& search_path,
                                      const Trusted& trusted, const RefusePath& refuse) {
+  std::map<fs::path, bool> accepted;  // each folder is looked at, and told of, once
   const auto accept = [&](const fs::path& folder) {
-    const std::string fault = folder_fault(folder, trusted);
-    if (!fault.empty()) {
-      refuse(folder, fault);
+    const auto [known, is_new] = accepted.try_emplace(folder);
+    if (is_new) {
+      const std::string fault = folder_fault(folder, trusted);
+      known->second = fault.empty();
+      if (!fault.empty()) {
+        refuse(folder, fault);
+      }
     }
-    return fault.empty();
+    return known->second;
   };
   std::vector<fs::path> out;
   std::set<fs::path> seen;
   for (const fs::path& folder : search_path) {
-    std::set<fs::path> refused_folders;
     for (const fs::path& found :
          accept(folder) ? libraries_in(folder, refuse) : std::vector<fs::path>()) {
       std::error_code error;
       const fs::path library = fs::canonical(found, error);
-      const fs::path holder = library.parent_path();
       if (error) {
         refuse(found, error.message());
-      } else if (refused_folders.contains(holder) || !seen.insert(library).second) {
+      } else if (!seen.insert(library).second || !accept(library.parent_path())) {
         continue;
-      } else if (holder != folder && !accept(holder)) {
-        refused_folders.insert(holder);
       } else if (const std::string fault = distrust_of_file(library, trusted); !fault.empty()) {
         refuse(library, fault);
       } else {
