@@ -65,10 +65,12 @@ class Builder final : public nlohmann::json_sax<json> {
   bool end_array() override { return close(); }
 
   bool key(string_t& value) override {
-    if (open_.back()->contains(value)) {
-      refuse("duplicate key '" + printable(value) + "'");
+    auto& members = open_.back()->get_ref<json::object_t&>();
+    const auto [member, is_new] = members.try_emplace(std::move(value));
+    member_ = &*member;
+    if (!is_new) {
+      refuse("duplicate key '" + printable(member->first) + "'");
     }
-    key_ = std::move(value);
     return true;
   }
 
@@ -95,9 +97,10 @@ class Builder final : public nlohmann::json_sax<json> {
     const std::string_view rest = text_.substr(at == 0 ? 0 : std::min(at - 1, text_.size()));
     for (const std::string_view number : {"NaN", "Infinity"}) {
       if (rest.starts_with(number)) {
-        const bool member = !open_.empty() && open_.back()->is_object();
+        const bool member =
+            !open_.empty() && open_.back()->is_object() && member_ != nullptr;
         refuse(fmt::format("{}{}, wanted a number or null",
-                           member ? "'" + printable(key_, 60) + "': " : "", number));
+                           member ? "'" + printable(member_->first, 60) + "': " : "", number));
       }
     }
   }
@@ -129,7 +132,7 @@ class Builder final : public nlohmann::json_sax<json> {
       parent.push_back(std::forward<Value>(value));
       return &parent.back();
     }
-    return &(parent[key_] = std::forward<Value>(value));
+    return &(member_->second = std::forward<Value>(value));
   }
 
   template <typename Value>
@@ -158,7 +161,7 @@ class Builder final : public nlohmann::json_sax<json> {
   json root_;
   // Pointers stay valid: a container grows only after its last child container was closed.
   std::vector<json*> open_;
-  std::string key_;
+  json::object_t::value_type* member_ = nullptr;  // whose value comes next
   size_t values_ = 0;
 };
 

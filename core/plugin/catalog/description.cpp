@@ -25,8 +25,9 @@ json bound_to_json(double bound) {
   return std::isfinite(bound) ? json(bound) : json(nullptr);
 }
 
-double bound_from_json(const json& bound, double otherwise) {
-  return bound.is_null() ? otherwise : bound.get<double>();
+double bound_from_json(const json& in, const char* name, double otherwise) {
+  const auto bound = in.find(name);
+  return bound == in.end() || bound->is_null() ? otherwise : bound->get<double>();
 }
 
 json parameter_to_json(const ParameterSchema& parameter) {
@@ -42,13 +43,24 @@ json parameter_to_json(const ParameterSchema& parameter) {
   return out;
 }
 
+// A start reads all of them, and most have no bounds and no choices.
+void leave_unset_out(json& parameters) {
+  for (json& parameter : parameters) {
+    for (const char* name : {"minimum", "maximum", "choices"}) {
+      if (parameter.at(name).is_null() || parameter.at(name).empty()) {
+        parameter.erase(name);
+      }
+    }
+  }
+}
+
 ParameterSchema parameter_from_json(const json& in) {
   ParameterSchema parameter;
   in.at("name").get_to(parameter.name);
   in.at("type").get_to(parameter.type);
-  parameter.minimum = bound_from_json(in.at("minimum"), -kInfinity);
-  parameter.maximum = bound_from_json(in.at("maximum"), kInfinity);
-  in.at("choices").get_to(parameter.choices);
+  parameter.minimum = bound_from_json(in, "minimum", -kInfinity);
+  parameter.maximum = bound_from_json(in, "maximum", kInfinity);
+  parameter.choices = in.value("choices", parameter.choices);
   in.at("meaning").get_to(parameter.meaning);
   if (const auto found = in.find("default"); found != in.end()) {
     parameter.default_value = *found;
@@ -116,6 +128,7 @@ json items_to_json(const std::vector<PluginDescription>& items) {
   json out = {{"items", json::array()}};
   for (const PluginDescription& item : items) {
     out["items"].push_back(description_to_json(item));
+    leave_unset_out(out["items"].back()["parameters"]);
     out["items"].back()["instance"] = item.instance ? json{{"needs", item.instance->needs},
                                                            {"functions", item.instance->functions}}
                                                     : json(nullptr);

@@ -24,7 +24,7 @@ constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
-  constexpr int kFormat = 7;
+  constexpr int kFormat = 8;
   return fmt::format("format {}, ABI {}.{}, quench {}", kFormat, QUENCH_ABI_MAJOR, QUENCH_ABI_MINOR,
                      kVersion);
 }
