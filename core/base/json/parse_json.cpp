@@ -97,8 +97,7 @@ class Builder final : public nlohmann::json_sax<json> {
     const std::string_view rest = text_.substr(at == 0 ? 0 : std::min(at - 1, text_.size()));
     for (const std::string_view number : {"NaN", "Infinity"}) {
       if (rest.starts_with(number)) {
-        const bool member =
-            !open_.empty() && open_.back()->is_object() && member_ != nullptr;
+        const bool member = !open_.empty() && open_.back()->is_object() && member_ != nullptr;
         refuse(fmt::format("{}{}, wanted a number or null",
                            member ? "'" + printable(member_->first, 60) + "': " : "", number));
       }
