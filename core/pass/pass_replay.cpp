@@ -11,23 +11,38 @@ namespace {
 class Overlays {
  public:
   Overlays(ModelHandle& model, std::span<const quench_overlay> overlays) : model_(model) {
-    for (const quench_overlay& overlay : overlays) {
-      const quench_tensor& value = overlay.value;
-      DeviceTensor before(model_, value.dtype, {value.shape, value.shape + value.dimensions});
-      model_.weight_get(overlay.parameter, before.view());
-      replaced_.emplace_back(overlay.parameter, std::move(before));
-      model_.weight_set(overlay.parameter, value);
+    try {
+      for (const quench_overlay& overlay : overlays) {
+        const quench_tensor& value = overlay.value;
+        DeviceTensor before(model_, value.dtype, {value.shape, value.shape + value.dimensions});
+        model_.weight_get(overlay.parameter, before.view());
+        replaced_.emplace_back(overlay.parameter, std::move(before));
+        model_.weight_set(overlay.parameter, value);
+      }
+    } catch (...) {
+      undo();
+      throw;
     }
   }
-  ~Overlays() {
-    for (auto it = replaced_.rbegin(); it != replaced_.rend(); ++it) {
-      model_.weight_set(it->first, it->second.view());
-    }
-  }
+  ~Overlays() { undo(); }
   Overlays(const Overlays&) = delete;
   Overlays& operator=(const Overlays&) = delete;
 
+  // At the end of a replay that went well. Throws.
+  void restore() {
+    for (; !replaced_.empty(); replaced_.pop_back()) {
+      model_.weight_set(replaced_.back().first, replaced_.back().second.view());
+    }
+  }
+
  private:
+  void undo() noexcept {
+    try {
+      restore();
+    } catch (const std::exception&) {  // the model's process is gone, as what came before tells
+    }
+  }
+
   ModelHandle& model_;
   std::vector<std::pair<std::string, DeviceTensor>> replaced_;
 };
@@ -56,12 +71,13 @@ std::span<const quench_tensor> PassReplay::replay(const quench_replay_args& args
          "replay of batch {} to stage {}: there are {} batches, before stage {} of {}", args.batch,
          args.to_stage, stream_.batches().size(), stage_, model_.block(block_).stage_count);
   }
-  const Overlays overlays(model_, {args.overlays, args.overlay_count});
+  Overlays overlays(model_, {args.overlays, args.overlay_count});
   views_.clear();
   result_ = stream_.replay(args.batch, block_, stage_, args.to_stage, kept_);
   for (const ActivationStream::Named& named : result_) {
     views_.push_back(named.tensor.view());
   }
+  overlays.restore();
   return views_;
 }
 
@@ -78,13 +94,14 @@ double PassReplay::gradient(const quench_replay_gradient_args& args) {
   if (args.batch >= stream_.batches().size()) {
     fail(QUENCH_INVALID_ARGUMENT, "gradient: batch {} of {}", args.batch, stream_.batches().size());
   }
-  const Overlays overlays(model_, {args.overlays, args.overlay_count});
+  Overlays overlays(model_, {args.overlays, args.overlay_count});
   double loss = 0;
   stream_.with_input(args.batch, kept_, [&](const quench_batch& batch, const quench_tensor& h) {
     loss = model_.block_gradient({sizeof(quench_block_gradient_args), 0, block_, args.weight_count,
                                   &batch, &h, args.target, args.slope, args.weight, args.names,
                                   args.gradients, args.stream});
   });
+  overlays.restore();
   return loss;
 }
 

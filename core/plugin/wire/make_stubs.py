@@ -199,7 +199,8 @@ class Stubs:
         flat = self.flat(x)
         if t.count is not None:
             checks.append((f"{x}_count", n, x))
-            call = {"string": "take_texts(i, ", "tensor": "take_tensors(i, ",
+            tensors = "take_tensors_in_room(i, " if t.direction == "inout" else "take_tensors(i, "
+            call = {"string": "take_texts(i, ", "tensor": tensors,
                     "struct": f"take_structs<{t.name}>(i, ", "pointers": f"take_pointers<{t.name}>(i, "}[t.kind]
             return [f"uint64_t {flat}_count = 0;", f"{auto}{x} = {call}{flat}_count);"]
         if t.kind == "tensor":

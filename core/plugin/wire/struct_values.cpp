@@ -13,6 +13,22 @@ quench_tensor* with_room(Receiving& i, quench_tensor* tensor) {
   return tensor;
 }
 
+// A list of tensors, each as `take_one` makes it, or nullptr where there was none.
+template <typename TakeOne>
+quench_tensor* take_list(Receiving& i, uint64_t& count, const TakeOne& take_one) {
+  const uint64_t said = i.reader().count();
+  count = said == 0 ? 0 : said - 1;
+  auto* out = said == 0 ? nullptr : i.keep().array<quench_tensor>(count);
+  for (uint64_t k = 0; k < count; ++k) {
+    const quench_tensor* one = take_one();
+    if (one == nullptr) {
+      refuse_message("a tensor is missing");
+    }
+    out[k] = *one;
+  }
+  return out;
+}
+
 }  // namespace
 
 void put_texts(Sending& o, const char* const* list, uint64_t count) {
@@ -58,13 +74,7 @@ void put_shapes(Sending& o, const quench_tensor* list, uint64_t count) {
 }
 
 quench_tensor* take_tensors(Receiving& i, uint64_t& count) {
-  const uint64_t said = i.reader().count();
-  count = said == 0 ? 0 : said - 1;
-  auto* out = said == 0 ? nullptr : i.keep().array<quench_tensor>(count);
-  for (uint64_t k = 0; k < count; ++k) {
-    take_value(i, out[k]);
-  }
-  return out;
+  return take_list(i, count, [&] { return take_tensor(i.reader(), i.keep()); });
 }
 
 void take_value(Receiving& i, quench_tensor& to) {
@@ -94,17 +104,7 @@ quench_tensor* take_output(Receiving& i) {
 }
 
 quench_tensor* take_outputs(Receiving& i, uint64_t& count) {
-  const uint64_t said = i.reader().count();
-  count = said == 0 ? 0 : said - 1;
-  auto* out = said == 0 ? nullptr : i.keep().array<quench_tensor>(count);
-  for (uint64_t k = 0; k < count; ++k) {
-    const quench_tensor* one = take_output(i);
-    if (one == nullptr) {
-      refuse_message("a tensor is missing");
-    }
-    out[k] = *one;
-  }
-  return out;
+  return take_list(i, count, [&] { return take_output(i); });
 }
 
 quench_tensor* take_in_room(Receiving& i) {
@@ -116,6 +116,10 @@ quench_tensor* take_in_room(Receiving& i) {
     copy(tensor->data, from, bytes_of(*tensor));
   }
   return tensor;
+}
+
+quench_tensor* take_tensors_in_room(Receiving& i, uint64_t& count) {
+  return take_list(i, count, [&] { return take_in_room(i); });
 }
 
 void put_elements(Sending& o, const quench_tensor* tensor, uint64_t count) {

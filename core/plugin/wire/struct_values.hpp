@@ -118,6 +118,7 @@ void take_view(Receiving& i, quench_tensor& to);
 quench_tensor* take_output(Receiving& i);
 quench_tensor* take_outputs(Receiving& i, uint64_t& count);
 quench_tensor* take_in_room(Receiving& i);
+quench_tensor* take_tensors_in_room(Receiving& i, uint64_t& count);
 void put_elements(Sending& o, const quench_tensor* tensor, uint64_t count = 1);
 void take_elements(Receiving& i, const quench_tensor* tensor, uint64_t count = 1);
 
