@@ -77,6 +77,21 @@ TEST_CASE("block replay: a weight in place of the model's counts for one replay"
   CHECK(quench::test::differences(values(replay.replay(plain)[0]), exact) == "");
 }
 
+TEST_CASE("block replay: where one weight cannot be replaced, the others are the model's again",
+          "[core][run]") {
+  Standing at;
+  PassReplay replay(at.model, at.stream, nullptr, 0, 1, false);
+  const quench_replay_args plain{sizeof plain, 0, 0, 2, 0, nullptr, nullptr};
+  const std::vector<float> exact = values(replay.replay(plain)[0]);
+  const HostTensor zeros(quench::kFloat32, {32, 32});
+  const std::vector<quench_overlay> overlays = {
+      {sizeof(quench_overlay), 0, "blocks.0.mix.weight", zeros.view()},
+      {sizeof(quench_overlay), 0, "blocks.0.no.weight", zeros.view()}};
+  const quench_replay_args args{sizeof args, 0, 0, 2, 2, overlays.data(), nullptr};
+  CHECK_THROWS_AS(replay.replay(args), quench::Error);
+  CHECK(quench::test::differences(values(replay.replay(plain)[0]), exact) == "");
+}
+
 TEST_CASE("block replay: what a stream has kept is run from stage 0", "[core][run]") {
   Standing at;
   ActivationStream other(at.model, at.ids, at.starts);
