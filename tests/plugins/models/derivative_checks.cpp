@@ -116,10 +116,11 @@ void blocks_match_differences(ModelDriver& driver, const Tokens& tokens) {
   for (uint32_t b = 0; b < driver.info().blocks; ++b) {
     CAPTURE(b);
     const at::Tensor output = driver.run_block(b, tokens, h).clone();
-    const at::Tensor target = output.add(direction_of(output.numel(), 71 + b).view_as(output));
+    const at::Tensor away = direction_of(output.numel(), 71 + b).view(output.sizes());
+    const at::Tensor target = output.add(away.to(output.device()));
     const auto distance = [&] {
-      const at::Tensor away = driver.run_block(b, tokens, h).sub(target).view({-1});
-      return dot(away, away);
+      const at::Tensor left = driver.run_block(b, tokens, h).sub(target).cpu().view({-1});
+      return dot(left, left);
     };
     const BlockGradients found(driver.block(b), at::kDouble);
     CHECK(driver.block_gradient(b, tokens, h, target, false, found.names, found.values) ==
@@ -145,8 +146,9 @@ void blocks_match_differences(ModelDriver& driver, const Tokens& tokens) {
     }
     const at::Tensor slope = output.sub(target).mul(2.0);
     const BlockGradients along(driver.block(b), at::kDouble);
-    CHECK(driver.block_gradient(b, tokens, h, slope, true, along.names, along.values) ==
-          Approx(dot(slope.view({-1}), output.view({-1}))).epsilon(kSame).margin(kSame));
+    CHECK(
+        driver.block_gradient(b, tokens, h, slope, true, along.names, along.values) ==
+        Approx(dot(slope.cpu().view({-1}), output.cpu().view({-1}))).epsilon(kSame).margin(kSame));
     driver.block_gradient(b, tokens, h, slope, true, along.names, along.values, -0.5);
     double largest = 0;
     for (size_t i = 0; i < along.names.size(); ++i) {
