@@ -169,7 +169,8 @@ constexpr quench_model_curvature kCurvature = {
         return status;
       }
       return guarded(error, [&] {
-        *curvature = reinterpret_cast<quench_curvature*>(new Opened{&model_of(self), &table, made});
+        auto held = std::make_unique<Opened>(Opened{&model_of(self), &table, made});
+        *curvature = reinterpret_cast<quench_curvature*>(held.release());
       });
     },
     [](quench_curvature* curvature, const quench_tensor* v, const quench_tensor* product,
