@@ -201,7 +201,7 @@ CheckpointIdentity Identities::keep(const CheckpointCell& cell, CheckpointIdenti
 }
 
 std::optional<CheckpointIdentity> Identities::remembered(const CheckpointCell& cell) {
-  if (const auto there = known(cell)) {
+  if (auto there = known(cell)) {
     return there;
   }
   try {

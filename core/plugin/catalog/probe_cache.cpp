@@ -165,6 +165,7 @@ const FileIdentity& ProbeCache::look_at(const fs::path& file) {
 
 std::vector<WatchedLibrary> ProbeCache::watch(const std::vector<LinkedLibrary>& libraries) {
   std::vector<WatchedLibrary> out;
+  out.reserve(libraries.size());
   for (const LinkedLibrary& library : libraries) {
     out.push_back({library, look_at(library.path)});
   }
