@@ -13,6 +13,7 @@
 
 #include "quantizers/autoround/linear_objective.hpp"
 #include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/named_errors.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
@@ -177,15 +178,8 @@ AutoRound::Waiting AutoRound::tune_alone(GramGroup& group, const quench_linear_i
 
 void AutoRound::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                          kit::QuantizeSink& sink) {
-  try {
-    quantize_linear(static_cast<GramGroup&>(group), linear, sink);
-  } catch (const kit::Error& error) {
-    const std::string what = error.what();
-    if (error.code() == QUENCH_CANCELLED || what.starts_with(linear.info.name)) {
-      throw;
-    }
-    throw kit::Error(error.code(), std::string(linear.info.name) + ": " + what);
-  }
+  name_errors(linear.info.name,
+              [&] { quantize_linear(static_cast<GramGroup&>(group), linear, sink); });
 }
 
 void AutoRound::quantize_linear(GramGroup& group, const kit::LinearToQuantize& linear,

@@ -24,6 +24,7 @@
 #include "quantizers/cache/cache_rounding.hpp"
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/named_errors.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/rotated/rotatable.hpp"
@@ -283,15 +284,8 @@ Limits Awq::limits_for(const ScaledWeight& weight, std::span<const double> scale
 void Awq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
   round_cache(cache_, linear, sink);
-  try {
-    quantize_linear(static_cast<AwqGroup&>(group), linear, sink);
-  } catch (const kit::Error& error) {
-    const std::string what = error.what();
-    if (error.code() == QUENCH_CANCELLED || what.starts_with(linear.info.name)) {
-      throw;
-    }
-    throw kit::Error(error.code(), std::string(linear.info.name) + ": " + what);
-  }
+  name_errors(linear.info.name,
+              [&] { quantize_linear(static_cast<AwqGroup&>(group), linear, sink); });
 }
 
 void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,

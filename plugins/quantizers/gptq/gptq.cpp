@@ -17,6 +17,7 @@
 #include "quantizers/gptq/solver.hpp"
 #include "quantizers/gram/gram_group.hpp"
 #include "quantizers/grid/coded.hpp"
+#include "quantizers/grid/named_errors.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
@@ -300,17 +301,10 @@ void Gptq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
       rules_.setting_of(linear.info.name, {{params_.bits, params_.sym, params_.mse},
                                            group_size_with(format_, params_.group_size),
                                            false});
-  try {
+  name_errors(linear.info.name, [&] {
     Linear(params_, setting, format_, activations_, static_cast<GptqGroup&>(group), linear, sink)
         .quantize();
-  } catch (const kit::Error& error) {
-    const std::string what = error.what();
-    const std::string name = linear.info.name;
-    if (error.code() == QUENCH_CANCELLED || what.starts_with(name)) {
-      throw;
-    }
-    throw kit::Error(error.code(), name + ": " + what);
-  }
+  });
 }
 
 bool Gptq::accepts_groups_of(const kit::Quantizer& other) const {
