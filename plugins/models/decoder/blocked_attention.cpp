@@ -7,7 +7,6 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -200,11 +199,12 @@ class HeadBackward {
     });
     const auto queries =
         packed_columns<T>(own.from(block.first), block.count, queries_.width, copies.queries);
-    block.add_backwards<T>(copies.e, queries, result_of<T>(made_[1], row, key_head),
-                           queries_.scale);
+    const bool adds = head > key_head * share_;  // to what another head made
+    block.add_backwards<T>(copies.e, queries, result_of<T>(made_[1], row, key_head), queries_.scale,
+                           adds);
     const auto backs =
         packed_columns<T>(back.from(block.first), block.count, queries_.width, copies.back);
-    block.add_backwards<T>(copies.p, backs, result_of<T>(made_[2], row, key_head), 1);
+    block.add_backwards<T>(copies.p, backs, result_of<T>(made_[2], row, key_head), 1, adds);
   }
 
   // scores -> p, errors -> P∘E
@@ -243,8 +243,8 @@ class HeadBackward {
 template <typename T>
 variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Tensor& sums) {
   variable_list made = {at::empty(dy.sizes(), of.q.options()),
-                        at::zeros(of.k.sizes(), of.k.options()),
-                        at::zeros(of.k.sizes(), of.k.options())};
+                        at::empty(of.k.sizes(), of.k.options()),
+                        at::empty(of.k.sizes(), of.k.options())};
   HeadBackward<T>(of, dy, sums, made).run();
   return made;
 }

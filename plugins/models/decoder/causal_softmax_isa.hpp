@@ -52,7 +52,23 @@ QUENCH_INLINE void end_row(float* row, float value) {
   }
 }
 
-// The largest of a row, behind which there is -infinity.
+QUENCH_INLINE float largest_lane(Floats::Vector x) {
+#if QUENCH_ISA_BYTES == 64
+  return _mm512_reduce_max_ps(x);
+#elif QUENCH_ISA_BYTES == 32
+  __m128 half = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+  half = _mm_max_ps(half, _mm_movehl_ps(half, half));
+  return _mm_cvtss_f32(_mm_max_ss(half, _mm_movehdup_ps(half)));
+#else
+  float peak = x[0];
+  for (int64_t lane = 1; lane < Floats::kCount; ++lane) {
+    peak = x[lane] > peak ? x[lane] : peak;
+  }
+  return peak;
+#endif
+}
+
+// The largest of a row that is no NaN; behind the row there is -infinity.
 QUENCH_INLINE float peak_of_row(const float* row, int64_t count) {
   constexpr int64_t kVectors = kSums / Floats::kCount;
   Floats::Vector peaks[kVectors];
@@ -64,16 +80,10 @@ QUENCH_INLINE float peak_of_row(const float* row, int64_t count) {
       peaks[part] = Floats::greater(Floats::load(row + i + part * Floats::kCount), peaks[part]);
     }
   }
-  float parts[kSums];
-  for (int64_t part = 0; part < kVectors; ++part) {
-    Floats::store(parts + part * Floats::kCount, peaks[part]);
+  for (int64_t part = 1; part < kVectors; ++part) {
+    peaks[0] = Floats::greater(peaks[part], peaks[0]);
   }
-  for (int64_t half = kSums / 2; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) {
-      parts[i] = parts[i + half] > parts[i] ? parts[i + half] : parts[i];
-    }
-  }
-  return parts[0];
+  return largest_lane(peaks[0]);
 }
 
 // row = e^(row - peak), and its partial sums.
@@ -104,8 +114,10 @@ inline void causal_softmax(float* scores, int64_t stride, int64_t rows, int64_t 
     const int64_t shortest = first + from + 1;
     float* made = kept + 2 * from;
     double sums[kRowsAtOnce][kSums];
-    for (int64_t i = 0; i < group; ++i) {
+    for (int64_t i = 0; i < group; ++i) {  // in time: a load of what two stores wrote waits
       end_row(begin + i * stride + shortest + i, -kInfinity);
+    }
+    for (int64_t i = 0; i < group; ++i) {
       made[2 * i] = peak_of_row(begin + i * stride, shortest + i);
     }
     for (int64_t i = 0; i < group; ++i) {
@@ -159,10 +171,12 @@ inline void causal_softmax_backward(float* scores, float* errors, int64_t stride
     float sums[kRowsAtOnce][kSums];
     float means[kRowsAtOnce];
     for (int64_t i = 0; i < group; ++i) {
+      end_row(scores + (from + i) * stride + shortest + i, -kInfinity);
+      end_row(errors + (from + i) * stride + shortest + i, 0);
+    }
+    for (int64_t i = 0; i < group; ++i) {
       float* row = scores + (from + i) * stride;
       float* error = errors + (from + i) * stride;
-      end_row(row + shortest + i, -kInfinity);
-      end_row(error + shortest + i, 0);
       const float* made = kept + 2 * (from + i);
       soften_to_sums(row, error, made[0], made[1], shortest + i, sums[i]);
     }

@@ -107,26 +107,39 @@ Panels<T> packed_columns(Rows<const T> b, int64_t count, int64_t width, T* to) {
   return {to, count, isa};
 }
 
-// One tile of a product, over any depth. The sums are those of matrix::multiply, in its order.
+// The same as multiply_tile below, in runs of the depth, of rows that are copied if a tile would
+// read more than there are.
 template <typename T>
-void multiply_tile(matrix::Isa isa, matrix::Operand<T> a, const T* panel, int64_t depth,
-                   matrix::Tile<T, T> to) {
+[[gnu::noinline]] void multiply_tile_in_runs(matrix::Isa isa, const matrix::Operand<T>& a,
+                                             const T* panel, int64_t depth, matrix::Tile<T, T> to) {
   const int64_t read = matrix::rows_read(isa, to.rows);
   for (int64_t k = 0; k < depth; k += matrix::kDepth) {
     const int64_t run = std::min(matrix::kDepth, depth - k);
-    const matrix::Operand<T> here = {a.data + k * a.k_stride, a.row_stride, a.k_stride};
+    const T* from = a.data + k * a.k_stride;
     const T* b = panel + k * matrix::tile_columns<T>(isa);
     if (read == to.rows) {
-      const bool contiguous = here.k_stride == 1;
-      matrix::run_tile<T, T>(
-          isa, {here.data, contiguous ? here.row_stride : here.k_stride, contiguous}, b, run, to);
-    } else {  // there are fewer rows than a tile reads
+      const bool contiguous = a.k_stride == 1;
+      matrix::run_tile<T, T>(isa, {from, contiguous ? a.row_stride : a.k_stride, contiguous}, b,
+                             run, to);
+    } else {
       T copied[matrix::tile_rows(matrix::Isa::kAvx512) * matrix::kDepth];
-      matrix::pack<T, T>(isa, here, to.rows, run, read, copied);
+      matrix::pack<T, T>(isa, {from, a.row_stride, a.k_stride}, to.rows, run, read, copied);
       matrix::run_tile<T, T>(isa, {copied, read, false}, b, run, to);
     }
     to.add = true;
   }
+}
+
+// One tile of a product, over any depth. The sums are those of matrix::multiply, in its order.
+template <typename T>
+void multiply_tile(matrix::Isa isa, const matrix::Operand<T>& a, const T* panel, int64_t depth,
+                   const matrix::Tile<T, T>& to) {
+  if (depth > matrix::kDepth || matrix::rows_read(isa, to.rows) != to.rows) {
+    return multiply_tile_in_runs<T>(isa, a, panel, depth, to);
+  }
+  const bool contiguous = a.k_stride == 1;
+  matrix::run_tile<T, T>(isa, {a.data, contiguous ? a.row_stride : a.k_stride, contiguous}, panel,
+                         depth, to);
 }
 
 // A block of `count` queries from query `first` on, of which query i sees the first `first` + i + 1
@@ -172,18 +185,24 @@ struct CausalBlock {
     }
   }
 
-  // to [seen, D] += factor * pᵀ [seen, count] b [count, D]; b is packed by columns, p as above.
+  // to [seen, D] += factor * pᵀ [seen, count] b [count, D]; b is packed by columns, p as above. The
+  // block's own keys are written unless `adds`.
   template <typename T>
-  void add_backwards(Rows<T> p, const Panels<T>& b, Rows<T> to, double factor) const {
+  void add_backwards(Rows<T> p, const Panels<T>& b, Rows<T> to, double factor, bool adds) const {
     const int64_t tile = matrix::tile_rows(b.isa);
     for (int64_t j = 0; j < width; j += b.columns()) {
-      for (int64_t key = 0; key < seen(); key += tile) {
-        const int64_t unseeing = std::max<int64_t>(0, key - first);  // queries before the tile
+      const auto run = [&](int64_t key, int64_t end, int64_t query, bool add) {
         const Rows<T> here = to.from(key);
-        multiply_tile<T>(b.isa, columns<T>({p.from(unseeing).data + key, p.stride}),
-                         b.at(j, unseeing), count - unseeing,
-                         {here.data + j, here.stride, std::min(tile, seen() - key),
-                          std::min(b.columns(), width - j), factor, true, nullptr});
+        multiply_tile<T>(b.isa, columns<T>({p.from(query).data + key, p.stride}), b.at(j, query),
+                         count - query,
+                         {here.data + j, here.stride, std::min(tile, end - key),
+                          std::min(b.columns(), width - j), factor, add, nullptr});
+      };
+      for (int64_t key = 0; key < first; key += tile) {
+        run(key, first, 0, true);
+      }
+      for (int64_t query = 0; query < count; query += tile) {  // those before do not see the keys
+        run(first + query, seen(), query, adds);
       }
     }
   }

@@ -12,7 +12,6 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
@@ -35,8 +34,8 @@ Rows<T> square_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(1), x.stride(2)};
 }
 
-at::Tensor zeros_like_heads(const Queries& queries, const at::Tensor& like) {
-  return at::zeros({queries.batch, queries.length, queries.heads, queries.width}, like.options());
+at::Tensor empty_heads(const Queries& queries, const at::Tensor& like) {
+  return at::empty({queries.batch, queries.length, queries.heads, queries.width}, like.options());
 }
 
 // Sets what lies above the diagonal in row i of a block's matrices to 0.
@@ -78,7 +77,7 @@ template <typename T>
 at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                       const at::Tensor& mask, const at::Tensor& likely) {
   const Queries queries(q, mask);
-  at::Tensor y = zeros_like_heads(queries, q);
+  at::Tensor y = empty_heads(queries, q);
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
     HeadPanels<T> panels(queries, 1, 1, 0);
     const auto keys = panels.by_row(head_of<T>(k, row, head));
@@ -106,8 +105,7 @@ variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::T
                           const at::Tensor& v, const at::Tensor& likely,
                           const at::Tensor& centred) {
   const Queries queries(q, {});
-  variable_list made = {zeros_like_heads(queries, q), zeros_like_heads(queries, q),
-                        zeros_like_heads(queries, q)};
+  variable_list made = {empty_heads(queries, q), empty_heads(queries, q), empty_heads(queries, q)};
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
     HeadPanels<T> panels(queries, 1, 3, kQueries * queries.length);
     const auto values = panels.by_row(head_of<T>(v, row, head));
@@ -128,8 +126,8 @@ variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::T
       block.weigh<T>(bent, keys, result_of<T>(made[0], row, head).from(block.first), queries.scale,
                      false);
       block.add_backwards<T>(bent, own.from(block.first), result_of<T>(made[1], row, head),
-                             queries.scale);
-      block.add_backwards<T>(p, back.from(block.first), result_of<T>(made[2], row, head), 1);
+                             queries.scale, false);
+      block.add_backwards<T>(p, back.from(block.first), result_of<T>(made[2], row, head), 1, false);
     });
   });
   return made;
@@ -149,7 +147,7 @@ variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement
   const Queries queries(at.q, {});
   variable_list made(4);
   for (at::Tensor& each : made) {
-    each = zeros_like_heads(queries, dy);
+    each = empty_heads(queries, dy);
   }
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
     HeadPanels<T> panels(queries, 3, 7, 3 * kQueries * queries.length);
@@ -186,9 +184,9 @@ variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement
       block.weigh<T>(p, changed_values, to(0).from(first), 1, true);
       block.weigh<T>(x, keys, to(1).from(first), queries.scale, false);
       block.weigh<T>(bent, changed_keys, to(1).from(first), queries.scale, true);
-      block.add_backwards<T>(x, own.from(first), to(2), queries.scale);
-      block.add_backwards<T>(bent, changed.from(first), to(2), queries.scale);
-      block.add_backwards<T>(s, back.from(first), to(3), 1);
+      block.add_backwards<T>(x, own.from(first), to(2), queries.scale, false);
+      block.add_backwards<T>(bent, changed.from(first), to(2), queries.scale, true);
+      block.add_backwards<T>(s, back.from(first), to(3), 1, false);
     });
   });
   return made;

@@ -1,5 +1,6 @@
 #include "models/decoder/head_products.hpp"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <random>
@@ -40,6 +41,7 @@ class Matrix {
     }
     return *this;
   }
+  void clear_from(int64_t row) { std::fill(values_.begin() + row * columns_, values_.end(), T{0}); }
   Rows<T> all() { return {values_.data(), columns_}; }
   Rows<const T> view() const { return {values_.data(), columns_}; }
   bool has_bits_of(const Matrix& other) const {
@@ -118,12 +120,17 @@ TEMPLATE_TEST_CASE("causal block: its products have the bits of whole products",
   }
   Matrix<T> weights(count, seen, 5);
   weights.above_diagonal(first, 0);
-  Matrix<T> back(seen, width, 6);
-  Matrix<T> back_whole(seen, width, 6);
-  block.template add_backwards<T>(weights.all(), own.by_column, back.all(), 1.1);
-  multiply<T>(columns<T>(weights.all()), columns(queries.view()), {seen, width, count},
-              back_whole.all(), 1.1, true);
-  CHECK(back.has_bits_of(back_whole));
+  for (const bool adds : {false, true}) {
+    Matrix<T> back(seen, width, 6);
+    Matrix<T> back_whole(seen, width, 6);
+    if (!adds) {  // the block's own keys are new
+      back_whole.clear_from(first);
+    }
+    block.template add_backwards<T>(weights.all(), own.by_column, back.all(), 1.1, adds);
+    multiply<T>(columns<T>(weights.all()), columns(queries.view()), {seen, width, count},
+                back_whole.all(), 1.1, true);
+    CHECK(back.has_bits_of(back_whole));
+  }
 }
 
 TEST_CASE("causal block: what lies above the diagonal of scores may be anything",
