@@ -7,17 +7,17 @@
 
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "models/decoder/activation_kernels.hpp"
+#include "models/decoder/causal_softmax.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/head_products.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/torch.hpp"
-#include "shared/matrix/buffer.hpp"
 #include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
@@ -60,111 +60,192 @@ T* sums_of(const at::Tensor& sums, int64_t row, int64_t head, int64_t query) {
          ((row * sums.size(1) + head) * sums.size(2) + query) * sums.size(3);
 }
 
+// Queries whose scores are made and softened at once: whole tiles, so few that the scores stay in
+// the first-level cache.
+int64_t strip_of(matrix::Isa isa) {
+  const int64_t tile = matrix::tile_rows(isa);
+  return 28 / tile * tile;
+}
+
+// The distance of rows of scores: up to the end of a tile, and kBehind. Rows that lie a power of
+// two apart would compete for the same cache lines.
+template <typename T>
+int64_t score_stride(int64_t length, matrix::Isa isa) {
+  constexpr int64_t kLine = 64 / static_cast<int64_t>(sizeof(T));
+  return rounded_up(rounded_up(length, matrix::tile_columns<T>(isa)) + kBehind, 2 * kLine) + kLine;
+}
+
 // Scores of a block of queries against the keys that they see.
 template <typename T>
-void score(const CausalBlock& block, Rows<const T> q, Rows<const T> k, double scale, double cap,
-           Rows<T> scores) {
-  block.scores<T>(q, k, scores, scale, false);
+void score(const CausalBlock& block, Rows<const T> q, const Panels<T>& keys, double scale,
+           double cap, Rows<T> scores) {
+  block.scores<T>(q, keys, scores, scale, false);
   for (int64_t i = 0; cap > 0.0 && i < block.count; ++i) {
     T* own = scores.from(i).data;
     kernel::soft_cap(static_cast<size_t>(block.first + i + 1), static_cast<T>(cap), own, own);
   }
 }
 
-// What a change of the score before the cap does to it.
-template <typename T>
-void slopes(const T* capped, double cap, size_t count, std::vector<T>& to) {
-  to.resize(count);
-  for (size_t j = 0; j < count; ++j) {
-    const T part = capped[j] / static_cast<T>(cap);
-    to[j] = T(1) - part * part;
-  }
-}
-
 template <typename T>
 at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
   const Queries queries(of.q, of.mask);
+  const int64_t length = queries.length;
+  const int64_t width = queries.width;
   const int64_t share = queries.heads / of.k.size(2);
-  at::Tensor y =
-      at::empty({queries.batch, queries.length, queries.heads, queries.width}, of.q.options());
+  const matrix::Isa isa = matrix::isa();
+  const int64_t strip = strip_of(isa);
+  const int64_t stride = score_stride<T>(length, isa);
+  const int64_t elements = packed_rows_size<T>(length, width) +
+                           packed_columns_size<T>(length, width) +
+                           TaskMemory<T>::size(strip * stride) + TaskMemory<T>::size(2 * strip);
+  at::Tensor y = at::empty({queries.batch, length, queries.heads, width}, of.q.options());
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
-    const matrix::Buffer memory(std::min(kQueries, queries.length) * queries.length *
-                                static_cast<int64_t>(sizeof(T)));
-    const auto keys = head_of<T>(of.k, row, head / share);
-    const auto values = head_of<T>(of.v, row, head / share);
-    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
-      const Rows<T> p = {memory.as<T>(), seen};
-      const CausalBlock block = {first, count, queries.width};
-      score<T>(block, head_of<T>(of.q, row, head).from(first), keys, queries.scale, of.cap, p);
-      for (int64_t i = 0; i < count; ++i) {
-        T* own = p.from(i).data;
-        const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
-        const T peak = kernel::largest(own, before);
-        const T inverse = static_cast<T>(1.0 / kernel::exponentiate(own, peak, before));
-        kernel::scale(own, inverse, before);
-        std::fill(own + before, own + seen, T{0});
-        if (sums.defined()) {
-          T* kept = sums_of<T>(sums, row, head, first + i);
-          kept[0] = peak;
-          kept[1] = inverse;
-        }
-      }
-      block.weigh<T>(p, values, result_of<T>(y, row, head).from(first), 1, false);
+    TaskMemory<T> memory(elements);
+    const auto keys = packed_rows<T>(head_of<T>(of.k, row, head / share), length, width,
+                                     memory.take(packed_rows_size<T>(length, width)));
+    const auto values = packed_columns<T>(head_of<T>(of.v, row, head / share), length, width,
+                                          memory.take(packed_columns_size<T>(length, width)));
+    const Rows<T> p = {memory.take(strip * stride), stride};
+    T* unkept = memory.take(2 * strip);
+    queries.each_block(0, length, strip, [&](const CausalBlock& block) {
+      score<T>(block, head_of<T>(of.q, row, head).from(block.first), keys, queries.scale, of.cap,
+               p);
+      queries.hide(block, row, p);
+      causal_softmax<T>(isa, {p.data, stride, block.count, block.first},
+                        sums.defined() ? sums_of<T>(sums, row, head, block.first) : unkept);
+      block.weigh<T>(p, values, result_of<T>(y, row, head).from(block.first), 1, false);
     });
   });
   return y;
 }
 
-// A task takes a key head and, one after the other, the query heads that read it, so that sums for
-// keys and values have one order.
+// The backward of one query head after the other that reads a key head. The sums for keys and
+// values run over the queries in blocks of kQueries, so they have one order.
 template <typename T>
-variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Tensor& sums) {
-  const Queries queries(of.q, of.mask);
-  const int64_t key_heads = of.k.size(2);
-  const int64_t share = queries.heads / key_heads;
-  variable_list made = {at::empty(dy.sizes(), of.q.options()),
-                        at::zeros(of.k.sizes(), of.k.options()),
-                        at::zeros(of.k.sizes(), of.k.options())};
-  const auto differentiate = [&](int64_t row, int64_t head, int64_t first, int64_t count,
-                                 int64_t seen, Rows<T> p, Rows<T> e) {
-    const auto own = head_of<T>(of.q, row, head).from(first);
-    const auto back = head_of<T>(dy, row, head).from(first);
-    const auto keys = head_of<T>(of.k, row, head / share);
-    const CausalBlock block = {first, count, queries.width};
-    score<T>(block, own, keys, queries.scale, of.cap, p);
-    block.scores<T>(back, head_of<T>(of.v, row, head / share), e, 1, false);
-    std::vector<T> bends;  // of a row's scores
-    for (int64_t i = 0; i < count; ++i) {
+class HeadBackward {
+ public:
+  HeadBackward(const Operands& of, const at::Tensor& dy, const at::Tensor& sums,
+               const variable_list& made)
+      : of_(of),
+        dy_(dy),
+        sums_(sums),
+        made_(made),
+        queries_(of.q, of.mask),
+        share_(queries_.heads / of.k.size(2)),
+        isa_(matrix::isa()),
+        block_(std::min(kQueries, queries_.length)),
+        stride_(score_stride<T>(queries_.length, isa_)) {}
+
+  void run() const {
+    queries_.each_head(of_.k.size(2), [this](int64_t row, int64_t key_head) {
+      TaskMemory<T> memory(elements());
+      const Copies copies = copied(row, key_head, memory);
+      for (int64_t head = key_head * share_; head < (key_head + 1) * share_; ++head) {
+        queries_.each_block(0, queries_.length, kQueries, [&](const CausalBlock& block) {
+          differentiate(row, head, block, copies);
+        });
+      }
+    });
+  }
+
+ private:
+  // What a task reads and writes beside the tensors.
+  struct Copies {
+    Panels<T> keys;
+    Panels<T> values;
+    Panels<T> keys_by_column;
+    T* queries;  // of a block
+    T* back;     // dy of a block
+    Rows<T> p;
+    Rows<T> e;
+  };
+
+  int64_t elements() const {
+    const int64_t width = queries_.width;
+    return 2 * packed_rows_size<T>(queries_.length, width) +
+           packed_columns_size<T>(queries_.length, width) +
+           2 * packed_columns_size<T>(block_, width) + 2 * TaskMemory<T>::size(block_ * stride_);
+  }
+
+  Copies copied(int64_t row, int64_t key_head, TaskMemory<T>& memory) const {
+    const int64_t length = queries_.length;
+    const int64_t width = queries_.width;
+    const auto keys = head_of<T>(of_.k, row, key_head);
+    const auto values = head_of<T>(of_.v, row, key_head);
+    const int64_t by_row = packed_rows_size<T>(length, width);
+    return {
+        packed_rows<T>(keys, length, width, memory.take(by_row)),
+        packed_rows<T>(values, length, width, memory.take(by_row)),
+        packed_columns<T>(keys, length, width, memory.take(packed_columns_size<T>(length, width))),
+        memory.take(packed_columns_size<T>(block_, width)),
+        memory.take(packed_columns_size<T>(block_, width)),
+        {memory.take(block_ * stride_), stride_},
+        {memory.take(block_ * stride_), stride_}};
+  }
+
+  void differentiate(int64_t row, int64_t head, const CausalBlock& block,
+                     const Copies& copies) const {
+    const auto own = head_of<T>(of_.q, row, head);
+    const auto back = head_of<T>(dy_, row, head);
+    const int64_t key_head = head / share_;
+    queries_.each_block(block.first, block.seen(), strip_of(isa_), [&](const CausalBlock& strip) {
+      const Rows<T> p = copies.p.from(strip.first - block.first);
+      const Rows<T> e = copies.e.from(strip.first - block.first);
+      score<T>(strip, own.from(strip.first), copies.keys, queries_.scale, of_.cap, p);
+      strip.scores<T>(back.from(strip.first), copies.values, e, 1, false);
+      soften(strip, row, sums_of<T>(sums_, row, head, strip.first), p, e);
+      strip.weigh<T>(e, copies.keys_by_column, result_of<T>(made_[0], row, head).from(strip.first),
+                     queries_.scale, false);
+    });
+    const auto queries =
+        packed_columns<T>(own.from(block.first), block.count, queries_.width, copies.queries);
+    const bool adds = head > key_head * share_;  // to what another head made
+    block.add_backwards<T>(copies.e, queries, result_of<T>(made_[1], row, key_head), queries_.scale,
+                           adds);
+    const auto backs =
+        packed_columns<T>(back.from(block.first), block.count, queries_.width, copies.back);
+    block.add_backwards<T>(copies.p, backs, result_of<T>(made_[2], row, key_head), 1, adds);
+  }
+
+  // scores -> p, errors -> P∘E
+  void soften(const CausalBlock& strip, int64_t row, const T* kept, Rows<T> p, Rows<T> e) const {
+    if (of_.cap <= 0.0) {
+      queries_.hide(strip, row, p);
+      return causal_softmax_backward<T>(isa_, {p.data, stride_, strip.count, strip.first}, e.data,
+                                        kept);
+    }
+    std::vector<T> slopes(static_cast<size_t>(strip.seen()));  // of one row's scores
+    for (int64_t i = 0; i < strip.count; ++i) {
+      const CausalBlock one = {strip.first + i, 1, strip.width};
       T* likely = p.from(i).data;
       T* error = e.from(i).data;
-      if (of.cap > 0.0) {
-        slopes(likely, of.cap, static_cast<size_t>(first + i + 1), bends);
+      const auto before = static_cast<size_t>(one.seen());
+      kernel::cap_slopes(likely, static_cast<T>(of_.cap), before, slopes.data());
+      queries_.hide(one, row, p.from(i));
+      causal_softmax_backward<T>(isa_, {likely, stride_, 1, one.first}, error, kept + 2 * i);
+      for (size_t j = 0; j < before; ++j) {
+        error[j] *= slopes[j];
       }
-      const auto before = static_cast<size_t>(queries.hide(likely, row, first + i));
-      const T* kept = sums_of<T>(sums, row, head, first + i);
-      kernel::exponentiate(likely, kept[0], before);
-      kernel::scale(likely, kept[1], before);
-      std::fill(likely + before, likely + seen, T{0});
-      kernel::center(likely, error, error, before);
-      for (size_t j = 0; j < bends.size(); ++j) {
-        error[j] *= bends[j];
-      }
-      std::fill(error + before, error + seen, T{0});
     }
-    block.weigh<T>(e, keys, result_of<T>(made[0], row, head).from(first), queries.scale, false);
-    block.add_backwards<T>(e, own, result_of<T>(made[1], row, head / share), queries.scale);
-    block.add_backwards<T>(p, back, result_of<T>(made[2], row, head / share), 1);
-  };
-  queries.each_head(key_heads, [&](int64_t row, int64_t key_head) {
-    const int64_t block = std::min(kQueries, queries.length) * queries.length;
-    const matrix::Buffer memory(2 * block * static_cast<int64_t>(sizeof(T)));
-    for (int64_t head = key_head * share; head < (key_head + 1) * share; ++head) {
-      queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
-        differentiate(row, head, first, count, seen, {memory.as<T>(), seen},
-                      {memory.as<T>() + block, seen});
-      });
-    }
-  });
+  }
+
+  const Operands& of_;
+  const at::Tensor& dy_;
+  const at::Tensor& sums_;
+  const variable_list& made_;
+  Queries queries_;
+  int64_t share_;
+  matrix::Isa isa_;
+  int64_t block_;
+  int64_t stride_;
+};
+
+template <typename T>
+variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Tensor& sums) {
+  variable_list made = {at::empty(dy.sizes(), of.q.options()),
+                        at::empty(of.k.sizes(), of.k.options()),
+                        at::empty(of.k.sizes(), of.k.options())};
+  HeadBackward<T>(of, dy, sums, made).run();
   return made;
 }
 

@@ -7,15 +7,22 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
+#include <utility>
 
+#include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/matrix/buffer.hpp"
 #include "shared/matrix/kernel.hpp"
 #include "shared/matrix/tile.hpp"
 
 namespace quench::decoder {
 
-inline constexpr int64_t kQueries = matrix::kBlockRows;  // queries whose scores exist at once
+// Queries over which sums for keys and values run in registers. It affects the result.
+inline constexpr int64_t kQueries = matrix::kBlockRows;
+
+inline int64_t rounded_up(int64_t count, int64_t size) {
+  return (count + size - 1) / size * size;
+}
 
 // A matrix with element (i, j) at i * stride + j.
 template <typename T>
@@ -36,19 +43,6 @@ matrix::Operand<T> columns(Rows<const T> x) {
   return {x.data, 1, x.stride};
 }
 
-// to [m, n] (+)= factor * a [m, k] b [k, n]; a is indexed by (i, k), b by (j, k).
-template <typename T>
-void multiply(matrix::Operand<T> a, matrix::Operand<T> b, matrix::Sizes sizes, Rows<T> to,
-              double factor, bool add, matrix::Triangle triangle = matrix::Triangle::kBoth) {
-  matrix::Result<T, T> result;
-  result.to = to.data;
-  result.stride = to.stride;
-  result.factor = factor;
-  result.add = add;
-  result.triangle = triangle;
-  matrix::multiply<T, T>(a, b, sizes, result);
-}
-
 // One head of a tensor whose innermost stride is 1.
 template <typename T>
 Rows<const T> head_of(const at::Tensor& x, int64_t row, int64_t head) {
@@ -57,6 +51,95 @@ Rows<const T> head_of(const at::Tensor& x, int64_t row, int64_t head) {
 template <typename T>
 Rows<T> result_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(2), x.stride(1)};
+}
+
+// Memory of one task, taken in parts that begin on cache lines.
+template <typename T>
+class TaskMemory {
+ public:
+  explicit TaskMemory(int64_t elements)
+      : memory_(elements * static_cast<int64_t>(sizeof(T))), next_(memory_.as<T>()) {}
+  // What a part of `elements` takes.
+  static int64_t size(int64_t elements) {
+    return rounded_up(elements, 64 / static_cast<int64_t>(sizeof(T)));
+  }
+  T* take(int64_t elements) { return std::exchange(next_, next_ + size(elements)); }
+
+ private:
+  matrix::Buffer memory_;
+  T* next_;
+};
+
+// A second operand, copied into panels that tiles read in order: packed once for all products that
+// read it.
+template <typename T>
+struct Panels {
+  const T* data;
+  int64_t depth;  // values of k that a panel holds
+  matrix::Isa isa;
+
+  int64_t columns() const { return matrix::tile_columns<T>(isa); }  // of a panel
+  // From column j on, the first of a panel, and from k on.
+  const T* at(int64_t j, int64_t k) const { return data + j * depth + k * columns(); }
+  Panels from(int64_t k) const { return {at(0, k), depth, isa}; }
+};
+
+// Elements that b [count, width] takes, packed for products with bᵀ (of depth `width`), and for
+// those with b (of depth `count`).
+template <typename T>
+int64_t packed_rows_size(int64_t count, int64_t width) {
+  return TaskMemory<T>::size(rounded_up(count, matrix::tile_columns<T>(matrix::isa())) * width);
+}
+template <typename T>
+int64_t packed_columns_size(int64_t count, int64_t width) {
+  return packed_rows_size<T>(width, count);
+}
+template <typename T>
+Panels<T> packed_rows(Rows<const T> b, int64_t count, int64_t width, T* to) {
+  const matrix::Isa isa = matrix::isa();
+  matrix::pack<T, T>(isa, rows(b), count, width, matrix::tile_columns<T>(isa), to);
+  return {to, width, isa};
+}
+template <typename T>
+Panels<T> packed_columns(Rows<const T> b, int64_t count, int64_t width, T* to) {
+  const matrix::Isa isa = matrix::isa();
+  matrix::pack<T, T>(isa, columns(b), width, count, matrix::tile_columns<T>(isa), to);
+  return {to, count, isa};
+}
+
+// The same as multiply_tile below, in runs of the depth, of rows that are copied if a tile would
+// read more than there are.
+template <typename T>
+[[gnu::noinline]] void multiply_tile_in_runs(matrix::Isa isa, const matrix::Operand<T>& a,
+                                             const T* panel, int64_t depth, matrix::Tile<T, T> to) {
+  const int64_t read = matrix::rows_read(isa, to.rows);
+  for (int64_t k = 0; k < depth; k += matrix::kDepth) {
+    const int64_t run = std::min(matrix::kDepth, depth - k);
+    const T* from = a.data + k * a.k_stride;
+    const T* b = panel + k * matrix::tile_columns<T>(isa);
+    if (read == to.rows) {
+      const bool contiguous = a.k_stride == 1;
+      matrix::run_tile<T, T>(isa, {from, contiguous ? a.row_stride : a.k_stride, contiguous}, b,
+                             run, to);
+    } else {
+      T copied[matrix::tile_rows(matrix::Isa::kAvx512) * matrix::kDepth];
+      matrix::pack<T, T>(isa, {from, a.row_stride, a.k_stride}, to.rows, run, read, copied);
+      matrix::run_tile<T, T>(isa, {copied, read, false}, b, run, to);
+    }
+    to.add = true;
+  }
+}
+
+// One tile of a product, over any depth. The sums are those of matrix::multiply, in its order.
+template <typename T>
+void multiply_tile(matrix::Isa isa, const matrix::Operand<T>& a, const T* panel, int64_t depth,
+                   const matrix::Tile<T, T>& to) {
+  if (depth > matrix::kDepth || matrix::rows_read(isa, to.rows) != to.rows) {
+    return multiply_tile_in_runs<T>(isa, a, panel, depth, to);
+  }
+  const bool contiguous = a.k_stride == 1;
+  matrix::run_tile<T, T>(isa, {a.data, contiguous ? a.row_stride : a.k_stride, contiguous}, panel,
+                         depth, to);
 }
 
 // A block of `count` queries from query `first` on, of which query i sees the first `first` + i + 1
@@ -70,47 +153,57 @@ struct CausalBlock {
 
   int64_t seen() const { return first + count; }
 
-  // to [count, seen] (+)= factor * a [count, D] b [seen, D]ᵀ. Elements above the diagonal may stay
-  // as they are.
+  // to [count, seen] (+)= factor * a [count, D] b [seen, D]ᵀ; b is packed by rows. Above the
+  // diagonal, where rows of `to` have `stride` elements, anything may be written.
   template <typename T>
-  void scores(Rows<const T> a, Rows<const T> b, Rows<T> to, double factor, bool add) const {
-    if (first > 0) {
-      multiply<T>(rows(a), rows(b), {count, first, width}, to, factor, add);
+  void scores(Rows<const T> a, const Panels<T>& b, Rows<T> to, double factor, bool add) const {
+    const int64_t tile = matrix::tile_rows(b.isa);
+    for (int64_t i = 0; i < count; i += tile) {
+      const int64_t size = std::min(tile, count - i);
+      const Rows<T> here = to.from(i);
+      for (int64_t j = 0; j < first + i + size; j += b.columns()) {
+        multiply_tile<T>(b.isa, rows(a.from(i)), b.at(j, 0), width,
+                         {here.data + j, here.stride, size, std::min(b.columns(), here.stride - j),
+                          factor, add, nullptr});
+      }
     }
-    multiply<T>(rows(a), rows(b.from(first)), {count, count, width}, {to.data + first, to.stride},
-                factor, add, matrix::Triangle::kLower);
   }
 
-  // to [count, D] (+)= factor * p [count, seen] b [seen, D]
+  // to [count, D] (+)= factor * p [count, seen] b [seen, D]; b is packed by columns. p must be 0
+  // from its diagonal to the end of a tile's rows.
   template <typename T>
-  void weigh(Rows<T> p, Rows<const T> b, Rows<T> to, double factor, bool add) const {
-    each_strip([&](int64_t i, int64_t size) {
-      multiply<T>(rows<T>(p.from(i)), columns(b), {size, width, first + i + size}, to.from(i),
-                  factor, add);
-    });
-  }
-
-  // to [seen, D] += factor * pᵀ [seen, count] b [count, D]
-  template <typename T>
-  void add_backwards(Rows<T> p, Rows<const T> b, Rows<T> to, double factor) const {
-    if (first > 0) {
-      multiply<T>(columns<T>(p), columns(b), {first, width, count}, to, factor, true);
+  void weigh(Rows<T> p, const Panels<T>& b, Rows<T> to, double factor, bool add) const {
+    const int64_t tile = matrix::tile_rows(b.isa);
+    for (int64_t i = 0; i < count; i += tile) {
+      const int64_t size = std::min(tile, count - i);
+      const Rows<T> here = to.from(i);
+      for (int64_t j = 0; j < width; j += b.columns()) {
+        multiply_tile<T>(b.isa, rows<T>(p.from(i)), b.at(j, 0), first + i + size,
+                         {here.data + j, here.stride, size, std::min(b.columns(), width - j),
+                          factor, add, nullptr});
+      }
     }
-    each_strip([&](int64_t i, int64_t size) {  // keys, which the queries before them do not see
-      const Rows<T> part = {p.from(i).data + first + i, p.stride};
-      multiply<T>(columns<T>(part), columns(b.from(i)), {size, width, count - i},
-                  to.from(first + i), factor, true);
-    });
   }
 
- private:
-  // Calls body(i, size) for the parts of [0, count).
-  template <typename Body>
-  void each_strip(Body&& body) const {
-    const int64_t rows = matrix::tile_rows(matrix::isa());
-    const int64_t strip = std::max<int64_t>(1, 28 / rows) * rows;  // whole tiles
-    for (int64_t i = 0; i < count; i += strip) {
-      body(i, std::min(strip, count - i));
+  // to [seen, D] += factor * pᵀ [seen, count] b [count, D]; b is packed by columns, p as above. The
+  // block's own keys are written unless `adds`.
+  template <typename T>
+  void add_backwards(Rows<T> p, const Panels<T>& b, Rows<T> to, double factor, bool adds) const {
+    const int64_t tile = matrix::tile_rows(b.isa);
+    for (int64_t j = 0; j < width; j += b.columns()) {
+      const auto run = [&](int64_t key, int64_t end, int64_t query, bool add) {
+        const Rows<T> here = to.from(key);
+        multiply_tile<T>(b.isa, columns<T>({p.from(query).data + key, p.stride}), b.at(j, query),
+                         count - query,
+                         {here.data + j, here.stride, std::min(tile, end - key),
+                          std::min(b.columns(), width - j), factor, add, nullptr});
+      };
+      for (int64_t key = 0; key < first; key += tile) {
+        run(key, first, 0, true);
+      }
+      for (int64_t query = 0; query < count; query += tile) {  // those before do not see the keys
+        run(first + query, seen(), query, adds);
+      }
     }
   }
 };
@@ -135,27 +228,21 @@ struct Queries {
       }
     });
   }
-  // Calls body(first, count, seen) for each block of queries; they see at most the first `seen`
-  // keys.
+  // Calls body(block) for blocks of at most `size` queries from `first` to `end`.
   template <typename Body>
-  void each_block(Body&& body) const {
-    for (int64_t first = 0; first < length; first += kQueries) {
-      const int64_t count = std::min(kQueries, length - first);
-      body(first, count, first + count);
+  void each_block(int64_t first, int64_t end, int64_t size, Body&& body) const {
+    for (; first < end; first += size) {
+      body(CausalBlock{first, std::min(size, end - first), width});
     }
   }
-  // Sets the scores of keys that a query does not see to -infinity. Returns how many keys there are
-  // up to and including its own position.
+  // Sets the scores of keys up to its own position that a query does not see to -infinity.
   template <typename T>
-  int64_t hide(T* scores, int64_t row, int64_t query) const {
-    const int64_t before = query + 1;
-    if (sees != nullptr) {
-      const bool* visible = sees + (row * length + query) * length;
-      for (int64_t key = 0; key < before; ++key) {
-        scores[key] = visible[key] ? scores[key] : -std::numeric_limits<T>::infinity();
-      }
+  void hide(const CausalBlock& block, int64_t row, Rows<T> scores) const {
+    for (int64_t i = 0; sees != nullptr && i < block.count; ++i) {
+      const int64_t query = block.first + i;
+      kernel::hide(sees + (row * length + query) * length, static_cast<size_t>(query + 1),
+                   scores.from(i).data);
     }
-    return before;
   }
 
   int64_t batch;

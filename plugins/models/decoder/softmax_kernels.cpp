@@ -12,6 +12,21 @@ namespace {
 constexpr size_t kLanes = 16;  // partial sums
 
 template <typename T>
+[[gnu::always_inline]] inline void hide_of(const bool* sees, size_t count, T* scores) {
+  for (size_t i = 0; i < count; ++i) {
+    scores[i] = sees[i] ? scores[i] : -std::numeric_limits<T>::infinity();
+  }
+}
+
+template <typename T>
+[[gnu::always_inline]] inline void slopes_of(const T* capped, T cap, size_t count, T* slopes) {
+  for (size_t i = 0; i < count; ++i) {
+    const T part = capped[i] / cap;
+    slopes[i] = T(1) - part * part;
+  }
+}
+
+template <typename T>
 [[gnu::always_inline]] inline T largest_of(const T* row, size_t count) {
   T parts[kLanes];
   for (T& part : parts) {
@@ -108,6 +123,21 @@ template <typename T>
 }
 
 }  // namespace
+
+QUENCH_MULTIVERSION void hide(const bool* sees, size_t count, float* scores) {
+  hide_of(sees, count, scores);
+}
+QUENCH_MULTIVERSION void hide(const bool* sees, size_t count, double* scores) {
+  hide_of(sees, count, scores);
+}
+
+QUENCH_MULTIVERSION void cap_slopes(const float* capped, float cap, size_t count, float* slopes) {
+  slopes_of(capped, cap, count, slopes);
+}
+QUENCH_MULTIVERSION void cap_slopes(const double* capped, double cap, size_t count,
+                                    double* slopes) {
+  slopes_of(capped, cap, count, slopes);
+}
 
 QUENCH_MULTIVERSION float largest(const float* row, size_t count) {
   return largest_of(row, count);

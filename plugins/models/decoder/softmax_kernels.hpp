@@ -6,6 +6,14 @@
 
 namespace quench::decoder::kernel {
 
+// Where `sees` is false, the score becomes -infinity.
+void hide(const bool* sees, size_t count, float* scores);
+void hide(const bool* sees, size_t count, double* scores);
+
+// slopes = 1 - (capped / cap)²: what a change of a score before its cap does to it.
+void cap_slopes(const float* capped, float cap, size_t count, float* slopes);
+void cap_slopes(const double* capped, double cap, size_t count, double* slopes);
+
 // The largest of `count` > 0 values.
 float largest(const float* row, size_t count);
 double largest(const double* row, size_t count);

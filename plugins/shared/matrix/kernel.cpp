@@ -11,9 +11,6 @@ namespace quench::matrix {
 
 namespace {
 
-// Depth of a panel whose products are summed in registers. It affects the result, so it is the same
-// for all instruction sets. With AVX-512, these rows of a panel of b are 32 KiB.
-constexpr int64_t kDepth = 256;
 constexpr int64_t kTasks = 16;             // tasks wanted per product, so that threads end together
 constexpr int64_t kFewProducts = 1 << 22;  // a product with no more multiplications is one task
 constexpr int64_t kTaskPanels = 4;         // panels of b per task, at least, so copying a pays

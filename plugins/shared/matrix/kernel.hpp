@@ -13,6 +13,9 @@ namespace quench::matrix {
 
 // Rows of a block that uses tiles and caches well on every instruction set.
 inline constexpr int64_t kBlockRows = 112;
+// Depth of a panel whose products are summed in registers. It affects the result, so it is the same
+// for all instruction sets. With AVX-512, these rows of a panel of b are 32 KiB.
+inline constexpr int64_t kDepth = 256;
 
 // One operand. Element (i, k) lies at i * row_stride + k * k_stride, where k is the dimension that
 // is summed over. One of the two strides is 1.

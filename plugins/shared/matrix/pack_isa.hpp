@@ -22,6 +22,27 @@ void copy_rows(const From* from, int64_t k_stride, int64_t count, int64_t depth,
   }
 }
 
+// Moves a block of kCount rows and `depth` <= kCount values of k, all of them if kFull. Unrolled,
+// so that the rows stay in registers.
+template <bool kFull, typename From, typename T>
+QUENCH_INLINE void copy_block(const From* from, int64_t row_stride, int64_t depth, int64_t width,
+                              T* to) {
+  using L = Simd<T>;
+  const int64_t held = kFull ? L::kCount : depth;
+  typename L::Vector block[L::kCount];
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < L::kCount; ++i) {
+    block[i] = L::load(from + i * row_stride, held);
+  }
+  transpose(block);
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < L::kCount; ++i) {
+    if (kFull || i < depth) {
+      L::store(to + i * width, block[i]);
+    }
+  }
+}
+
 // Packs one panel when rows lie `row_stride` apart and the elements of each row are contiguous.
 template <typename From, typename T>
 void copy_transposed(const From* from, int64_t row_stride, int64_t count, int64_t depth,
@@ -36,7 +57,17 @@ void copy_transposed(const From* from, int64_t row_stride, int64_t count, int64_
   for (int64_t first = 0; first < width; first += L::kCount) {
     const int64_t rows = lesser(count - first, L::kCount);
     const From* source = from + first * row_stride;
-    for (int64_t k = 0; k < depth; k += L::kCount) {
+    int64_t k = 0;
+    if (rows == L::kCount && width - first >= L::kCount) {
+      for (; k + L::kCount <= depth; k += L::kCount) {
+        copy_block<true>(source + k, row_stride, L::kCount, width, to + k * width + first);
+      }
+      if (k < depth) {
+        copy_block<false>(source + k, row_stride, depth - k, width, to + k * width + first);
+      }
+      continue;
+    }
+    for (; k < depth; k += L::kCount) {
       typename L::Vector block[L::kCount];
       for (int64_t i = 0; i < L::kCount; ++i) {
         block[i] = i < rows ? L::load(source + i * row_stride + k, depth - k) : L::zero();

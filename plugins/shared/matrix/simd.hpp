@@ -149,10 +149,16 @@ struct Simd {
   typedef uint16_t Halves __attribute__((vector_size(QUENCH_ISA_BYTES / 2)));
 
   QUENCH_INLINE static Vector widened(const float* from) {
+#if QUENCH_ISA_BYTES == 64
+    return _mm512_cvtps_pd(_mm256_loadu_ps(from));
+#elif QUENCH_ISA_BYTES == 32
+    return _mm256_cvtps_pd(_mm_loadu_ps(from));
+#else
     typedef float Narrow __attribute__((vector_size(QUENCH_ISA_BYTES / 2)));
     Narrow x;
     __builtin_memcpy(&x, from, sizeof x);
     return __builtin_convertvector(x, Vector);
+#endif
   }
   QUENCH_INLINE static Vector widened(const Bfloat16* from) {
     Halves x;

@@ -12,18 +12,14 @@
 #include <ATen/core/grad_mode.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/zeros.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <cmath>
 #include <initializer_list>
-#include <limits>
 
 #include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/head_products.hpp"
 #include "models/decoder/softmax_kernels.hpp"
-#include "shared/matrix/buffer.hpp"
 
 namespace quench::decoder {
 
@@ -38,8 +34,8 @@ Rows<T> square_of(const at::Tensor& x, int64_t row, int64_t head) {
   return {x.mutable_data_ptr<T>() + row * x.stride(0) + head * x.stride(1), x.stride(2)};
 }
 
-at::Tensor zeros_like_heads(const Queries& queries, const at::Tensor& like) {
-  return at::zeros({queries.batch, queries.length, queries.heads, queries.width}, like.options());
+at::Tensor empty_heads(const Queries& queries, const at::Tensor& like) {
+  return at::empty({queries.batch, queries.length, queries.heads, queries.width}, like.options());
 }
 
 // Sets what lies above the diagonal in row i of a block's matrices to 0.
@@ -51,27 +47,53 @@ void clear_above(const CausalBlock& block, int64_t i, std::initializer_list<Rows
   }
 }
 
+// Panels of one head after the other, as many as a task was given room for.
+template <typename T>
+class HeadPanels {
+ public:
+  HeadPanels(const Queries& queries, int64_t by_row, int64_t by_column, int64_t rest)
+      : length_(queries.length),
+        width_(queries.width),
+        memory_(by_row * packed_rows_size<T>(length_, width_) +
+                by_column * packed_columns_size<T>(length_, width_) + TaskMemory<T>::size(rest)) {}
+  Panels<T> by_row(Rows<const T> head) {
+    return packed_rows<T>(head, length_, width_,
+                          memory_.take(packed_rows_size<T>(length_, width_)));
+  }
+  Panels<T> by_column(Rows<const T> head) {
+    return packed_columns<T>(head, length_, width_,
+                             memory_.take(packed_columns_size<T>(length_, width_)));
+  }
+  T* rest(int64_t elements) { return memory_.take(elements); }
+
+ private:
+  int64_t length_;
+  int64_t width_;
+  TaskMemory<T> memory_;
+};
+
 // Computes y. The softmax goes to `likely` [B,H,T,T]; above its diagonal blocks nothing is written.
 template <typename T>
 at::Tensor forward_of(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                       const at::Tensor& mask, const at::Tensor& likely) {
   const Queries queries(q, mask);
-  at::Tensor y = zeros_like_heads(queries, q);
+  at::Tensor y = empty_heads(queries, q);
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
-    const auto keys = head_of<T>(k, row, head);
-    const auto values = head_of<T>(v, row, head);
-    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
-      const Rows<T> p = square_of<T>(likely, row, head).from(first);
-      const CausalBlock block = {first, count, queries.width};
-      block.scores<T>(head_of<T>(q, row, head).from(first), keys, p, queries.scale, false);
-      for (int64_t i = 0; i < count; ++i) {
+    HeadPanels<T> panels(queries, 1, 1, 0);
+    const auto keys = panels.by_row(head_of<T>(k, row, head));
+    const auto values = panels.by_column(head_of<T>(v, row, head));
+    queries.each_block(0, queries.length, kQueries, [&](const CausalBlock& block) {
+      const Rows<T> p = square_of<T>(likely, row, head).from(block.first);
+      block.scores<T>(head_of<T>(q, row, head).from(block.first), keys, p, queries.scale, false);
+      queries.hide(block, row, p);
+      for (int64_t i = 0; i < block.count; ++i) {
         T* own = p.from(i).data;
-        const auto before = static_cast<size_t>(queries.hide(own, row, first + i));
+        const auto before = static_cast<size_t>(block.first + i + 1);
         const double sum = kernel::exponentiate(own, kernel::largest(own, before), before);
         kernel::scale(own, static_cast<T>(1.0 / sum), before);
-        std::fill(own + before, own + seen, T{0});
+        std::fill(own + before, own + block.seen(), T{0});
       }
-      block.weigh<T>(p, values, result_of<T>(y, row, head).from(first), 1, false);
+      block.weigh<T>(p, values, result_of<T>(y, row, head).from(block.first), 1, false);
     });
   });
   return y;
@@ -83,27 +105,29 @@ variable_list backward_of(const at::Tensor& dy, const at::Tensor& q, const at::T
                           const at::Tensor& v, const at::Tensor& likely,
                           const at::Tensor& centred) {
   const Queries queries(q, {});
-  variable_list made = {zeros_like_heads(queries, q), zeros_like_heads(queries, q),
-                        zeros_like_heads(queries, q)};
+  variable_list made = {empty_heads(queries, q), empty_heads(queries, q), empty_heads(queries, q)};
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
-    const matrix::Buffer memory(kQueries * queries.length * static_cast<int64_t>(sizeof(T)));
-    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
-      const Rows<T> bent = {memory.as<T>(), seen};
-      const Rows<T> p = square_of<T>(likely, row, head).from(first);
-      const Rows<T> e = square_of<T>(centred, row, head).from(first);
-      const auto own = head_of<T>(q, row, head).from(first);
-      const auto back = head_of<T>(dy, row, head).from(first);
-      const CausalBlock block = {first, count, queries.width};
-      block.scores<T>(back, head_of<T>(v, row, head), e, 1, false);
-      for (int64_t i = 0; i < count; ++i) {
+    HeadPanels<T> panels(queries, 1, 3, kQueries * queries.length);
+    const auto values = panels.by_row(head_of<T>(v, row, head));
+    const auto keys = panels.by_column(head_of<T>(k, row, head));
+    const auto own = panels.by_column(head_of<T>(q, row, head));
+    const auto back = panels.by_column(head_of<T>(dy, row, head));
+    T* memory = panels.rest(kQueries * queries.length);
+    queries.each_block(0, queries.length, kQueries, [&](const CausalBlock& block) {
+      const Rows<T> bent = {memory, block.seen()};
+      const Rows<T> p = square_of<T>(likely, row, head).from(block.first);
+      const Rows<T> e = square_of<T>(centred, row, head).from(block.first);
+      block.scores<T>(head_of<T>(dy, row, head).from(block.first), values, e, 1, false);
+      for (int64_t i = 0; i < block.count; ++i) {
         kernel::center(p.from(i).data, e.from(i).data, bent.from(i).data,
-                       static_cast<size_t>(first + i + 1));
+                       static_cast<size_t>(block.first + i + 1));
         clear_above<T>(block, i, {e, bent});
       }
-      block.weigh<T>(bent, head_of<T>(k, row, head), result_of<T>(made[0], row, head).from(first),
-                     queries.scale, false);
-      block.add_backwards<T>(bent, own, result_of<T>(made[1], row, head), queries.scale);
-      block.add_backwards<T>(p, back, result_of<T>(made[2], row, head), 1);
+      block.weigh<T>(bent, keys, result_of<T>(made[0], row, head).from(block.first), queries.scale,
+                     false);
+      block.add_backwards<T>(bent, own.from(block.first), result_of<T>(made[1], row, head),
+                             queries.scale, false);
+      block.add_backwards<T>(p, back.from(block.first), result_of<T>(made[2], row, head), 1, false);
     });
   });
   return made;
@@ -123,34 +147,46 @@ variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement
   const Queries queries(at.q, {});
   variable_list made(4);
   for (at::Tensor& each : made) {
-    each = zeros_like_heads(queries, dy);
+    each = empty_heads(queries, dy);
   }
   queries.each_head(queries.heads, [&](int64_t row, int64_t head) {
-    const matrix::Buffer memory(3 * kQueries * queries.length * static_cast<int64_t>(sizeof(T)));
+    HeadPanels<T> panels(queries, 3, 7, 3 * kQueries * queries.length);
     const auto of = [&](const at::Tensor& x) { return head_of<T>(x, row, head); };
     const auto to = [&](size_t i) { return result_of<T>(made[i], row, head); };
-    queries.each_block([&](int64_t first, int64_t count, int64_t seen) {
-      const Rows<T> s = {memory.as<T>(), seen};
-      const Rows<T> x = {memory.as<T>() + kQueries * seen, seen};
-      const Rows<T> bent = {memory.as<T>() + 2 * kQueries * seen, seen};
+    const auto k = panels.by_row(of(at.k));
+    const auto k_change = panels.by_row(of(by.k));
+    const auto v_change = panels.by_row(of(by.v));
+    const auto values = panels.by_column(of(at.v));
+    const auto changed_values = panels.by_column(of(by.v));
+    const auto keys = panels.by_column(of(at.k));
+    const auto changed_keys = panels.by_column(of(by.k));
+    const auto own = panels.by_column(of(at.q));
+    const auto changed = panels.by_column(of(by.q));
+    const auto back = panels.by_column(of(dy));
+    T* memory = panels.rest(3 * kQueries * queries.length);
+    queries.each_block(0, queries.length, kQueries, [&](const CausalBlock& block) {
+      const int64_t first = block.first;
+      const int64_t seen = block.seen();
+      const Rows<T> s = {memory, seen};
+      const Rows<T> x = {memory + kQueries * seen, seen};
+      const Rows<T> bent = {memory + 2 * kQueries * seen, seen};
       const Rows<T> p = square_of<T>(likely, row, head).from(first);
       const Rows<T> e = square_of<T>(centred, row, head).from(first);
-      const CausalBlock block = {first, count, queries.width};
-      block.scores<T>(of(by.q).from(first), of(at.k), s, queries.scale, false);
-      block.scores<T>(of(at.q).from(first), of(by.k), s, queries.scale, true);
-      block.scores<T>(of(dy).from(first), of(by.v), x, 1, false);
-      for (int64_t i = 0; i < count; ++i) {
+      block.scores<T>(of(by.q).from(first), k, s, queries.scale, false);
+      block.scores<T>(of(at.q).from(first), k_change, s, queries.scale, true);
+      block.scores<T>(of(dy).from(first), v_change, x, 1, false);
+      for (int64_t i = 0; i < block.count; ++i) {
         kernel::move(p.from(i).data, e.from(i).data, s.from(i).data, x.from(i).data,
                      bent.from(i).data, static_cast<size_t>(first + i + 1));
         clear_above<T>(block, i, {s, x, bent});
       }
-      block.weigh<T>(s, of(at.v), to(0).from(first), 1, false);
-      block.weigh<T>(p, of(by.v), to(0).from(first), 1, true);
-      block.weigh<T>(x, of(at.k), to(1).from(first), queries.scale, false);
-      block.weigh<T>(bent, of(by.k), to(1).from(first), queries.scale, true);
-      block.add_backwards<T>(x, of(at.q).from(first), to(2), queries.scale);
-      block.add_backwards<T>(bent, of(by.q).from(first), to(2), queries.scale);
-      block.add_backwards<T>(s, of(dy).from(first), to(3), 1);
+      block.weigh<T>(s, values, to(0).from(first), 1, false);
+      block.weigh<T>(p, changed_values, to(0).from(first), 1, true);
+      block.weigh<T>(x, keys, to(1).from(first), queries.scale, false);
+      block.weigh<T>(bent, changed_keys, to(1).from(first), queries.scale, true);
+      block.add_backwards<T>(x, own.from(first), to(2), queries.scale, false);
+      block.add_backwards<T>(bent, changed.from(first), to(2), queries.scale, true);
+      block.add_backwards<T>(s, back.from(first), to(3), 1, false);
     });
   });
   return made;

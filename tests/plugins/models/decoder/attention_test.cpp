@@ -1,14 +1,18 @@
 // Attention against plain loops.
+#include <ATen/core/grad_mode.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/repeat_interleave.h>
 #include <ATen/ops/softmax.h>
+#include <torch/csrc/autograd/autograd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <utility>
+#include <vector>
 
 #include "models/decoder/attention.hpp"
 #include "models/decoder/blocked_attention.hpp"
@@ -135,6 +139,77 @@ TEST_CASE("attention: masked rows of 300 tokens have one result for every type a
     CHECK(distance(doubles(one.to(at::kDouble)), doubles(wanted.contiguous())) < tolerance);
     const HostThreads three(3);
     CHECK(run().equal(one));
+  }
+}
+
+// libtorch's own operations in float64 are the witness.
+TEST_CASE(
+    "attention: derivatives of 300 tokens are right for every type, and have one order of sums",
+    "[models][decoder]") {
+  const int64_t length = 300;  // three blocks of queries
+  const int64_t width = GENERATE(8, 24, 40);
+  const bool masked = GENERATE(false, true);
+  const double cap = GENERATE(0.0, 2.0);
+  CAPTURE(width, masked, cap);
+  const auto drawn = [&](int64_t heads, double step) {
+    return at::arange(2 * length * heads * width, at::TensorOptions(at::kDouble))
+        .mul(step)
+        .sin()
+        .mul(1.5)
+        .view({2, length, heads, width});
+  };
+  const std::array<at::Tensor, 3> inputs = {drawn(4, 0.7), drawn(2, 1.1), drawn(2, 1.9)};
+  const at::Tensor dy = drawn(4, 0.37);
+  at::Tensor sees = at::ones({2, 1, length, length}, at::TensorOptions(at::kBool)).tril();
+  if (masked) {
+    sees.narrow(0, 1, 1).narrow(2, 150, 150).narrow(3, 20, 100).fill_(false);
+  }
+  const at::AutoGradMode recorded(true);
+  const auto made = [&](at::ScalarType type, auto&& attend) {
+    std::vector<at::Tensor> leaves;
+    for (const at::Tensor& x : inputs) {
+      leaves.push_back(x.to(type, /*non_blocking=*/false, /*copy=*/true).requires_grad_(true));
+    }
+    const at::Tensor y = attend(leaves[0], leaves[1], leaves[2]);
+    std::vector<at::Tensor> all = torch::autograd::grad({y}, leaves, {dy.to(type)});
+    all.push_back(y.detach());
+    return all;
+  };
+  const auto theirs = made(at::kDouble, [&](const auto& q, const auto& k, const auto& v) {
+    const auto by_head = [](const at::Tensor& x) { return x.transpose(1, 2); };
+    at::Tensor scores =
+        at::matmul(by_head(q), at::repeat_interleave(by_head(k), 2, 1).transpose(2, 3))
+            .div(std::sqrt(static_cast<double>(width)));
+    scores = cap > 0 ? scores.div(cap).tanh().mul(cap) : scores;
+    scores = scores.masked_fill(sees.logical_not(), -std::numeric_limits<double>::infinity());
+    return by_head(at::matmul(at::softmax(scores, -1), at::repeat_interleave(by_head(v), 2, 1)));
+  });
+  const at::Tensor mask = masked ? sees : at::Tensor();
+  const auto ours = [&](const auto& q, const auto& k, const auto& v) {
+    return decoder::blocked_attention(q, k, v, mask, cap);
+  };
+  for (const auto& [type, tolerance] :
+       {std::pair(at::kDouble, 1e-12), std::pair(at::kFloat, 2e-5)}) {
+    std::vector<std::vector<at::Tensor>> forms;
+    for (const int32_t instructions : available_instructions()) {
+      const UseInstructions form(instructions);
+      forms.push_back(made(type, ours));
+      for (size_t i = 0; i < theirs.size(); ++i) {
+        CAPTURE(i, instructions);
+        CHECK(distance(doubles(forms.back()[i].to(at::kDouble)), doubles(theirs[i].contiguous())) <
+              tolerance);
+      }
+      const HostThreads three(3);
+      const auto again = made(type, ours);
+      for (size_t i = 0; i < again.size(); ++i) {
+        CHECK(again[i].equal(forms.back()[i]));
+      }
+    }
+    if (available_instructions().back() >= QUENCH_INSTRUCTIONS_AVX512) {
+      for (size_t i = 0; i < theirs.size(); ++i) {  // AVX-512 and AVX2
+        CHECK(forms[forms.size() - 1][i].equal(forms[forms.size() - 2][i]));
+      }
+    }
   }
 }
 
