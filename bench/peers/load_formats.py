@@ -21,7 +21,9 @@ SETTINGS = {
     "gptq": ["gptq:bits=4,group_size=128", "gptq:bits=3,group_size=128", "gptq:bits=4,group_size=128,desc_act=true"],
     "gptq_v2": ["rtn:bits=4,group_size=128,sym=false", "gptq:bits=8,group_size=128"],
     "awq": ["rtn:bits=4,group_size=128,sym=false", "gptq:bits=4,group_size=128"],
-    "compressed-tensors": ["gptq:bits=4,group_size=128", "rtn:bits=4,group_size=128,sym=false"],
+    "compressed-tensors": ["gptq:bits=4,group_size=128", "rtn:bits=4,group_size=128,sym=false", "gptq:format=nvfp4", "gptq:format=mxfp4",
+                           "rtn:format=mxfp6_e2m3", "rtn:format=mxfp8_e4m3", "rtn:format=fp8_e4m3,group_size=-1",
+                           "rtn:format=fp8_e4m3,group_size=32"],
     "bnb_int8": ["rtn:bits=8,group_size=-1"],
 }
 
@@ -41,10 +43,48 @@ def unpack(words, bits, order="stream"):
     return (flat << np.arange(bits, dtype=np.uint64)).sum(-1).astype(np.int64)
 
 
+def tensors_of(folder):
+    """Arrays by name; FP8 as its bytes, since numpy has no such type."""
+    types = {"F64": "f8", "F32": "f4", "F16": "f2", "I64": "i8", "I32": "i4", "I8": "i1", "U8": "u1", "F8_E4M3": "u1", "BF16": "u2"}
+    with open(os.path.join(folder, "model.safetensors"), "rb") as file:
+        header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
+        data = file.read()
+    return {name: np.frombuffer(data[slice(*entry["data_offsets"])], types[entry["dtype"]]).reshape(entry["shape"])
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+def float_numbers(exponent_bits, mantissa_bits):
+    """What the codes of a float stand for; all bits set is NaN in E4M3 alone, and no weight has it."""
+    codes = np.arange(1 << (1 + exponent_bits + mantissa_bits))
+    exponent, mantissa = codes >> mantissa_bits & ((1 << exponent_bits) - 1), codes & ((1 << mantissa_bits) - 1)
+    least = 2 - (1 << (exponent_bits - 1))
+    magnitude = np.where(exponent > 0, (1 << mantissa_bits) + mantissa, mantissa) * 2.0 ** (np.maximum(exponent, 1) - 1 + least - mantissa_bits)
+    return np.where(codes >> (exponent_bits + mantissa_bits), -magnitude, magnitude).astype(np.float32)
+
+
+E4M3 = float_numbers(4, 3)
+
+
+def decoded_float(get, bits, config):
+    """A weight in floats of 4 to 8 bits."""
+    if bits == 8:
+        numbers = E4M3[get("weight")]
+    else:
+        packed = get("weight_packed")
+        bit = (packed[..., None] >> np.arange(8)) & 1
+        codes = (bit.reshape(packed.shape[0], -1, bits) << np.arange(bits)).sum(-1)
+        numbers = float_numbers(2, bits - 3)[codes]
+    scale = get("weight_scale")
+    if config["format"].startswith("nvfp4"):
+        scale = E4M3[scale] / get("weight_global_scale")
+    elif config["format"].startswith("mxfp"):
+        scale = (2.0 ** (scale.astype(np.float64) - 127)).astype(np.float32)
+    return numbers * np.repeat(scale, numbers.shape[1] // scale.shape[1], 1)
+
+
 def decoded(folder, form):
     """Module name -> float32 weight [out, in], from the bytes."""
-    from safetensors.numpy import load_file
-    tensors = load_file(os.path.join(folder, "model.safetensors"))
+    tensors = tensors_of(folder)
     config = json.load(open(os.path.join(folder, "config.json")))["quantization_config"]
     out = {}
     for name in tensors:
@@ -61,7 +101,10 @@ def decoded(folder, form):
             scales = get("scales").astype(np.float32)
             groups = np.arange(codes.shape[0]) // (codes.shape[0] // scales.shape[0])
             out[module] = (scales[groups] * (codes - zeros[groups]).astype(np.float32)).T
-        elif part == "weight_packed":
+        elif part == "weight_scale" and config["format"] != "pack-quantized":
+            weights = config["config_groups"]["group_0"]["weights"]
+            out[module] = decoded_float(get, weights["num_bits"], config)
+        elif part == "weight_packed" and config["format"] == "pack-quantized":
             bits = config["config_groups"]["group_0"]["weights"]["num_bits"]
             rows, columns = get("weight_shape")
             codes = unpack(get("weight_packed").view(np.uint32), bits, "padded")[:, :columns]
@@ -94,13 +137,16 @@ def by_gptqmodel(folder):
 
 
 def by_compressed_tensors(folder):
+    """In bfloat16 where the package unpacks to it, whatever type is asked for."""
     import torch
     from transformers import AutoModelForCausalLM
     from transformers.utils.quantization_config import CompressedTensorsConfig
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+    config = json.load(open(os.path.join(folder, "config.json")))["quantization_config"]
+    narrow = config["format"].startswith(("nvfp4", "mxfp"))
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.bfloat16 if narrow else torch.float32,
                                                  quantization_config=CompressedTensorsConfig(run_compressed=False))
-    for name, module in model.named_modules():
-        if getattr(module, "quantization_scheme", None) is not None:
+    for name, module in model.named_modules():  # a module that was decompressed while loading tells nothing of it
+        if isinstance(module, torch.nn.Linear) and name not in config["ignore"]:
             yield name, module.weight.detach()
 
 

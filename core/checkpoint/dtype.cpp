@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/checkpoint/stored_dtype.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -14,7 +15,7 @@ struct Named {
   quench_dtype dtype;
 };
 
-constexpr std::array<Named, 10> kTypes{{{"F64", kFloat64},
+constexpr std::array<Named, 11> kTypes{{{"F64", kFloat64},
                                         {"F32", kFloat32},
                                         {"F16", kFloat16},
                                         {"BF16", kBFloat16},
@@ -23,10 +24,11 @@ constexpr std::array<Named, 10> kTypes{{{"F64", kFloat64},
                                         {"I16", kInt16},
                                         {"I8", kInt8},
                                         {"U8", kUInt8},
-                                        {"BOOL", kBool}}};
+                                        {"BOOL", kBool},
+                                        {"F8_E4M3", kFloat8E4M3}}};
 
-constexpr std::array<const char*, 13> kUnsupported{
-    "U64",     "U32", "U16", "F8_E4M3",     "F8_E5M2",     "F8_E8M0", "F6_E2M3",
+constexpr std::array<const char*, 12> kUnsupported{
+    "U64",     "U32", "U16", "F8_E5M2",     "F8_E8M0",     "F6_E2M3",
     "F6_E3M2", "F4",  "C64", "F8_E4M3FNUZ", "F8_E5M2FNUZ", "C128"};
 
 }  // namespace

@@ -28,10 +28,9 @@ class Scene {
     folder_.write("t.txt", words);
   }
   fs::path model() const { return folder_ / "model"; }
+  fs::path text() const { return folder_ / "t.txt"; }
   fs::path out() const { return folder_ / "out"; }
-  std::string metric() const {
-    return "validation_loss:text=" + (folder_ / "t.txt").string() + ",block=16";
-  }
+  std::string metric() const { return "validation_loss:text=" + text().string() + ",block=16"; }
   std::vector<std::string> quantize(const std::string& quantizer, const std::string& format) const {
     return {"quantize",    model().string(), "--plugin-path", template_plugins().string(),
             "--quantizer", quantizer,        "--format",      format,
@@ -98,6 +97,12 @@ TEST_CASE("quantize: the written folder has the loss that was measured, in every
       {"rtn:bits=4,group_size=16,sym=false", "awq"},
       {"rtn:bits=8,group_size=-1", "bnb_int8"},
       {"rtn:bits=3,group_size=16", "compressed-tensors"},
+      {"rtn:format=nvfp4", "compressed-tensors"},
+      {"rtn:format=mxfp4", "compressed-tensors"},
+      {"rtn:format=mxfp6_e2m3", "compressed-tensors"},
+      {"rtn:format=mxfp8_e4m3", "compressed-tensors"},
+      {"rtn:format=fp8_e4m3,group_size=-1", "compressed-tensors"},
+      {"rtn:format=fp8_e4m3,group_size=16", "compressed-tensors"},
       {"rtn:bits=5,group_size=16", "template_format"},  // of somebody else
       {"nf4:block=64", "template_format"},              // looked up, in blocks across rows
   }));
@@ -126,6 +131,47 @@ TEST_CASE("quantize: what a format cannot hold is refused before anything is rea
   const Finished finished = run_quench(scene.quantize(quantizer, format));
   CHECK(finished.code == 2);
   CHECK(finished.err.find(fault) != std::string::npos);
+  CHECK_FALSE(fs::exists(scene.out()));
+}
+
+TEST_CASE("quantize: gptq in a number format has the loss that was measured",
+          "[regression][quantize]") {
+  const std::string number_format = GENERATE("nvfp4", "mxfp4", "fp8_e4m3");
+  CAPTURE(number_format);
+  const Scene scene;
+  std::vector<std::string> arguments =
+      scene.quantize("gptq:group_size=16,format=" + number_format, "compressed-tensors");
+  if (number_format == "mxfp4") {  // of blocks of 32, which no group_size changes
+    arguments.at(5) = "gptq:format=mxfp4";
+  }
+  arguments.insert(arguments.end(),
+                   {"--calibration", "text=" + scene.text().string() + ",sequences=4,length=16"});
+  const nlohmann::json made = quench_json(arguments);
+  CHECK(made.at("scheme").at("bits") == (number_format == "fp8_e4m3" ? 8 : 4));
+  const nlohmann::json record = scene.eval(scene.out());
+  CHECK(record.at("value") == made.at("metrics").at(0).at("quantized"));
+  CHECK(record.at("checkpoint").at("stored").at("layout") == made.at("scheme").at("layout"));
+  // The two levels of nvfp4 are stored, not their products.
+  const double change = made.at("details").at("stored").at("largest_scale_change");
+  CHECK((change > 0) == (number_format == "nvfp4"));
+  CHECK(change < 1.2e-7);
+}
+
+TEST_CASE("quantize: a number format without a layout is one line, and nothing is written",
+          "[regression][quantize]") {
+  const auto [quantizer, format, fault] = GENERATE(table<std::string, std::string, std::string>({
+      {"rtn:format=ternary,group_size=16", "compressed-tensors", "a table of 3 values"},
+      {"rtn:format=mxfp8_e5m2", "compressed-tensors", "no number of mxfp8-quantized"},
+      {"rtn:format=nvfp4", "awq", "a table of values; the format holds integer grids"},
+      {"rtn:format=fp8_e4m3,group_size=12", "compressed-tensors", "a multiple of the group_size"},
+  }));
+  CAPTURE(quantizer, format);
+  const Scene scene;
+  const Finished finished = run_quench(scene.quantize(quantizer, format));
+  CHECK(finished.code == 1);
+  CAPTURE(finished.err);
+  const size_t last = finished.err.rfind('\n', finished.err.size() - 2) + 1;  // after the progress
+  CHECK(finished.err.find(fault, last) != std::string::npos);
   CHECK_FALSE(fs::exists(scene.out()));
 }
 

@@ -117,8 +117,13 @@ nlohmann::json config_with(const CheckpointFolder& from, const nlohmann::json& m
   return config;
 }
 
-// What parameters say of the codes; bits 0 where they say nothing.
+// What parameters say of the codes; bits 0 where they say nothing, as of a number format, in whose
+// place `bits` and `group_size` may stand at their defaults.
 quench_code_scheme scheme_of(const nlohmann::json& parameters) {
+  const auto format = parameters.find("format");
+  if (format != parameters.end() && format->is_string()) {
+    return {sizeof(quench_code_scheme), 1, 0, 0, -1};
+  }
   const int64_t group_size = integer_of(parameters, "group_size").value_or(-1);
   const bool ordered = flag_of(parameters, "desc_act", false) &&
                        !flag_of(parameters, "static_groups", false) && group_size != -1;

@@ -6,6 +6,7 @@
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/sharded_source.hpp"
+#include "core/checkpoint/stored_dtype.hpp"
 #include "core/error.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/plugin/handles/format_handle.hpp"
@@ -116,9 +117,23 @@ class Opening {
 
  private:
   static CheckpointFolder with_tensors(CheckpointFolder out, TensorFiles tensors) {
+    require_floats(*tensors.source);
     out.source = std::move(tensors.source);
     out.files = std::move(tensors.files);
     return out;
+  }
+
+  // Without a config that tells the scales, a code of 8 bits has no value.
+  static void require_floats(const TensorSource& tensors) {
+    for (uint64_t i = 0; i < tensors.count(); ++i) {
+      if (same_dtype(tensors.info(i).dtype, kFloat8E4M3)) {
+        fail(QUENCH_UNSUPPORTED,
+             "{}: tensor '{}' is {}, and no quantization_config says its scale; if it has none, "
+             "cast it in Python, value.to(torch.bfloat16), and save again",
+             tensors.description(), printable(tensors.info(i).name),
+             dtype_name(tensors.info(i).dtype));
+      }
+    }
   }
 
   CheckpointFolder by_format(CheckpointFolder out, const PluginDescription& format,

@@ -9,6 +9,7 @@
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/sharded_source.hpp"
+#include "core/checkpoint/stored_dtype.hpp"
 #include "core/error.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "core/plugin/handles/instance.hpp"
@@ -82,6 +83,10 @@ class FormatSource final : public TensorSource {
     call<&quench_source::info>(label, *tensors_, {}, tensors_, index, &info);
     TensorInfo out =
         offered_tensor(info.name, info.dtype, info.dimensions, info.shape, QUENCH_INTERNAL, label);
+    if (same_dtype(out.dtype, kFloat8E4M3)) {
+      fail(QUENCH_INTERNAL, "{}: tensor '{}' is {}, wanted what it stands for", label,
+           printable(out.name), dtype_name(out.dtype));
+    }
     out.shared_with = info.shared_with;
     if (out.shared_with > index ||
         (out.shared_with < index && (this->info(out.shared_with).shape != out.shape ||
@@ -227,8 +232,8 @@ std::string FormatHandle::fault(const quench_code_scheme& scheme, int64_t out, i
 namespace {
 
 constexpr size_t kMaxName = 4096;
-constexpr quench_dtype kHeld[] = {kFloat64, kFloat32, kFloat16, kBFloat16, kInt64,
-                                  kInt32,   kInt16,   kInt8,    kUInt8,    kBool};
+constexpr quench_dtype kHeld[] = {kFloat64, kFloat32, kFloat16, kBFloat16, kInt64,     kInt32,
+                                  kInt16,   kInt8,    kUInt8,   kBool,     kFloat8E4M3};
 
 }  // namespace
 

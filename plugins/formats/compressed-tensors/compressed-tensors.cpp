@@ -1,4 +1,6 @@
-// compressed-tensors: weights as llm-compressor stores them, format "pack-quantized".
+// compressed-tensors: weights as llm-compressor stores them.
+//
+// Integers, in the layout "pack-quantized":
 //
 // | tensor              | type    | shape           | what it is                                  |
 // |---------------------|---------|-----------------|---------------------------------------------|
@@ -13,13 +15,29 @@
 //
 // The weight is scale[g] * (code - zero[g]) in float32; symmetric grids have 2^(bits-1) as zero.
 // Zero points of early files, int8 [out, groups] counted from the middle, are read, too.
+//
+// Floats of 4 to 8 bits, in the layouts of formats/compressed-tensors/float_layout.hpp:
+//
+// | tensor                | type            | shape               | what it is                   |
+// |-----------------------|-----------------|---------------------|------------------------------|
+// | M.weight_packed       | uint8           | [out, in * bits/8]  | codes below 8 bits           |
+// | M.weight              | F8_E4M3         | [out, in]           | codes of 8 bits              |
+// | M.weight_scale        | uint8 (E8M0), F8_E4M3 or a float | [out, groups], [1] for the whole  |
+// |                       |                 | weight, or by blocks in rows and columns           |
+// | M.weight_global_scale | float32         | [1]                 | nvfp4: divides weight_scale  |
+//
+//   quench quantize MODEL --quantizer rtn:format=nvfp4 --format compressed-tensors -o FOLDER
+//
+// The weight is scale * element in float32; see there for the names and blocks.
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "formats/compressed-tensors/compressed_config.hpp"
 #include "formats/compressed-tensors/compressed_linear.hpp"
+#include "formats/compressed-tensors/float_linear.hpp"
+#include "formats/compressed-tensors/float_writer.hpp"
 #include "formats/packed/config_reader.hpp"
 #include "formats/packed/group_fault.hpp"
-#include "formats/packed/known_members.hpp"
 #include "formats/packed/packed_checkpoint.hpp"
 #include "formats/packed/packed_codes.hpp"
 #include "formats/packed/packed_writer.hpp"
@@ -33,121 +51,10 @@ using nlohmann::json;
 
 constexpr const char* kId = "compressed-tensors";
 
-constexpr std::string_view kTypes = "the type of a tensor, which has it itself";
-constexpr KnownMember kMembers[] = {
-    {"config_groups", kRead},
-    {"format", kRead},
-    {"global_compression_ratio", kNotes},
-    {"ignore", kTensors},
-    {"kv_cache_scheme", kRead},
-    {"quant_method", kRead},
-    {"quantization_status", kNotes},
-    {"sparsity_config", kRead},
-    {"transform_config", kRead},
-    {"version", kRead},
-};
-constexpr KnownMember kOfGroup[] = {
-    {"format", kRead},     {"input_activations", kRead}, {"output_activations", kRead},
-    {"targets", kTensors}, {"weights", kRead},
-};
-constexpr KnownMember kOfWeights[] = {
-    {"actorder", kRead},
-    {"block_structure", "groups in two dimensions", true},
-    {"dynamic", "codes that are made while computing", true},
-    {"group_size", kRead},
-    {"num_bits", kRead},
-    {"observer", kHow},
-    {"observer_kwargs", kHow},
-    {"scale_dtype", kTypes},
-    {"strategy", kRead},
-    {"symmetric", kRead},
-    {"type", kRead},
-    {"zp_dtype", kTypes},
-};
-
-void tell_unknown_members(const FoundConfig& found) {
-  UnknownMembers unknown(found.where);
-  unknown.look(found.object, "", kMembers);
-  for (const auto& [name, group] : found.object.at("config_groups").items()) {
-    const std::string prefix = "config_groups." + printable(name) + ".";
-    unknown.look(group, prefix, kOfGroup);
-    unknown.look(group.value("weights", json()), prefix + "weights.", kOfWeights);
-  }
-  unknown.tell();
-}
-
-void check_weights_alone(const ConfigReader& reader) {
-  for (const char* key : {"input_activations", "output_activations"}) {
-    if (reader.find(key) != nullptr) {
-      fail(QUENCH_UNSUPPORTED, "{}: {} are quantized too, read are weights alone", reader.where(),
-           key);
-    }
-  }
-}
-
-Scheme read_compressed_group(const ConfigReader& group) {
-  check_weights_alone(group);
-  if (const std::string layout = group.text("format", "pack-quantized");
-      layout != "pack-quantized") {
-    fail(QUENCH_UNSUPPORTED, "{}: format = {}, read is pack-quantized", group.where(),
-         printable(layout));
-  }
-  static const json kNone;
-  const json* object = group.find("weights");
-  const ConfigReader weights(object != nullptr ? *object : kNone, group.where() + ": weights");
-  Scheme out;
-  out.bits = weights.integer("num_bits");
-  if (weights.text("type", "int") != "int" || out.bits < 2 || out.bits > 8) {
-    fail(QUENCH_UNSUPPORTED, "{}: num_bits = {}, type = {}, read are integers of 2 to 8 bits",
-         weights.where(), out.bits, printable(weights.text("type", "int")));
-  }
-  const std::string strategy = weights.text("strategy", "channel");
-  if (strategy != "group" && strategy != "channel") {
-    fail(QUENCH_UNSUPPORTED, "{}: strategy = {}, read are group and channel", weights.where(),
-         printable(strategy));
-  }
-  out.group_size = strategy == "group" ? weights.group_size() : -1;
-  out.symmetric = weights.flag("symmetric", true);
-  const json* order = weights.find("actorder");
-  // The words that mean a stored order; "static" and "weight" leave the groups where they are.
-  out.ordered = order != nullptr && (*order == "group" || *order == true);
-  return out;
-}
-
-Scheme read_compressed(const ConfigReader& reader) {
-  if (const std::string layout = reader.text("format", "pack-quantized");
-      layout != "pack-quantized") {
-    fail(QUENCH_UNSUPPORTED, "{}: format = {}, read is pack-quantized", reader.where(),
-         printable(layout));
-  }
-  for (const char* key : {"sparsity_config", "transform_config", "kv_cache_scheme"}) {
-    if (!reader.empty(key)) {
-      fail(QUENCH_UNSUPPORTED, "{}: {} is set, which is not read", reader.where(), key);
-    }
-  }
-  const json* groups = reader.find("config_groups");
-  if (groups == nullptr || !groups->is_object() || groups->empty()) {
-    fail(QUENCH_INVALID_ARGUMENT, "{}: no config_groups", reader.where());
-  }
-  std::optional<Scheme> out;
-  for (const auto& [name, group] : groups->items()) {
-    const Scheme read =
-        read_compressed_group(ConfigReader(group, reader.where() + ": " + printable(name)));
-    if (out && (out->bits != read.bits || out->group_size != read.group_size ||
-                out->symmetric != read.symmetric || out->ordered != read.ordered)) {
-      fail(QUENCH_UNSUPPORTED, "{}: config_groups differ in their weights, read is one scheme",
-           reader.where());
-    }
-    out = read;
-  }
-  const std::string version = reader.text("version", "");
-  out->writer = "compressed-tensors" + (version.empty() ? "" : ":" + printable(version, 40));
-  return *out;
-}
-
-class CompressedWriter final : public PackedWriter {
+// Integers, in the layout pack-quantized.
+class IntegerWriter final : public PackedWriter {
  public:
-  CompressedWriter() : PackedWriter(kId) {}
+  IntegerWriter() : PackedWriter(kId) {}
 
  private:
   std::string fault(const Scheme& scheme, int64_t out, int64_t in) const override {
@@ -204,20 +111,43 @@ class CompressedWriter final : public PackedWriter {
                           {"group_size", grouped ? json(scheme.group_size) : json()},
                           {"actorder", scheme.ordered ? json("group") : json()},
                           {"dynamic", false}};
-    std::vector<std::string> ignored = left.heads;
-    ignored.insert(ignored.end(), left.linears.begin(), left.linears.end());
-    const json config = {{"quant_method", kId},
-                         {"format", "pack-quantized"},
-                         {"quantization_status", "compressed"},
-                         {"config_groups",
-                          {{"group_0",
-                            {{"targets", {"Linear"}},
-                             {"weights", weights},
-                             {"input_activations", nullptr},
-                             {"output_activations", nullptr}}}}},
-                         {"ignore", ignored}};
-    sink.config(json{{"quantization_config", config}}.dump());
+    sink.config(written_config(kIntegerLayout, weights, left));
   }
+};
+
+// A folder has one layout: the first linear tells which.
+class CompressedWriter final : public kit::FormatWriter {
+ public:
+  void store(const quench_coded_linear& linear, const kit::FormatSink& sink,
+             std::span<float> weight, quench_stored_linear& stored) override {
+    require_alone(linear.name, floats_.first());
+    integers_.store(linear, sink, weight, stored);
+    first_integer_ = first_integer_.empty() ? linear.name : first_integer_;
+  }
+  void store_codebook(const quench_codebook_linear& linear, const kit::FormatSink& sink,
+                      std::span<float> weight, quench_stored_linear& stored) override {
+    require_alone(linear.name, first_integer_);
+    floats_.store(linear, sink, weight, stored);
+  }
+  void finish(const kit::FloatLinears& left, const kit::FormatSink& sink) override {
+    if (floats_.first().empty()) {
+      integers_.finish(left, sink);
+    } else {
+      floats_.finish(left, sink);
+    }
+  }
+
+ private:
+  static void require_alone(const char* name, const std::string& other) {
+    if (!other.empty()) {
+      fail(QUENCH_UNSUPPORTED, "{} and {} differ, integers and floats; {} holds one layout", other,
+           name, kId);
+    }
+  }
+
+  IntegerWriter integers_;
+  FloatWriter floats_{kId};
+  std::string first_integer_;
 };
 
 struct CompressedTensors {
@@ -234,17 +164,10 @@ struct CompressedTensors {
     if (!found) {
       kit::fail(QUENCH_NOT_FOUND, "%s: no quantization_config", place.path().c_str());
     }
-    const Scheme scheme = read_compressed(ConfigReader(found->object, found->where));
+    const CompressedConfig config =
+        read_compressed_config(ConfigReader(found->object, found->where));
     tell_unknown_members(*found);
-    return std::make_unique<PackedCheckpoint>(
-        place,
-        PackedLayout{kId,
-                     {".weight_packed", ".weight_scale", ".weight_shape", ".weight_zero_point",
-                      ".weight_g_idx"},
-                     [scheme](PackedParts parts) {
-                       return open_compressed_linear(std::move(parts), scheme);
-                     }},
-        scheme);
+    return std::make_unique<PackedCheckpoint>(place, layout_of(config), config.scheme);
   }
   static std::string fits(const Params&, const quench_code_scheme& scheme, int64_t out,
                           int64_t in) {
@@ -252,6 +175,22 @@ struct CompressedTensors {
   }
   static std::unique_ptr<kit::FormatWriter> begin(const Params&) {
     return std::make_unique<CompressedWriter>();
+  }
+
+ private:
+  static PackedLayout layout_of(const CompressedConfig& config) {
+    if (config.floats) {
+      return {kId, float_endings(*config.floats->layout),
+              [scheme = *config.floats](PackedParts parts) {
+                return open_float_linear(std::move(parts), scheme);
+              }};
+    }
+    return {
+        kId,
+        {".weight_packed", ".weight_scale", ".weight_shape", ".weight_zero_point", ".weight_g_idx"},
+        [scheme = config.scheme](PackedParts parts) {
+          return open_compressed_linear(std::move(parts), scheme);
+        }};
   }
 };
 
@@ -263,5 +202,7 @@ QUENCH_MODULE("quench.compressed_tensors", "0.1.0",
               quench::kit::format<quench::formats::CompressedTensors>(
                   {.id = "compressed-tensors",
                    .version = "0.1.0",
-                   .summary = "Packed weights of llm-compressor, format pack-quantized.",
-                   .reference = "compressed-tensors, compressors/pack_quantized"}))
+                   .summary = "Weights of llm-compressor: packed integers, and floats of 4 to 8 "
+                              "bits (NVFP4, MXFP4, MXFP6, MXFP8, FP8).",
+                   .reference = "compressed-tensors, compressors/pack_quantized, nvfp4, mxfp4, "
+                                "mxfp6, mxfp8, naive_quantized"}))

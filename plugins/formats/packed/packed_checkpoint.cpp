@@ -47,6 +47,10 @@ PackedCheckpoint::PackedCheckpoint(const kit::Place& place, PackedLayout layout,
       continue;
     }
     check_stray(tensor.name);
+    if (same_dtype(tensor.dtype, kFloat8E4M3)) {
+      fail(QUENCH_DATA_LOSS, "{}: tensor '{}' is F8_E4M3, and no scale stands beside it",
+           files_->description(), printable(tensor.name));
+    }
     tensor.shared_with = first_of.emplace(tensor.shared_with, tensors().size()).first->second;
     origins_.push_back({nullptr, i});
     add(std::move(tensor));

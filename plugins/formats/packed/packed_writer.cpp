@@ -17,7 +17,7 @@ size_t count_of(int64_t a, int64_t b) {
 }  // namespace
 
 Scheme scheme_from(const quench_code_scheme& scheme) {
-  return {scheme.bits, scheme.group_size, scheme.symmetric != 0, scheme.ordered != 0, ""};
+  return {scheme.bits, scheme.group_size, scheme.symmetric != 0, scheme.ordered != 0, "", ""};
 }
 
 Scheme scheme_of(const quench_coded_linear& linear) {

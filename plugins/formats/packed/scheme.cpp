@@ -5,12 +5,15 @@
 namespace quench::formats {
 
 std::string scheme_json(const Scheme& scheme) {
-  const nlohmann::json out = {
+  nlohmann::json out = {
       {"bits", scheme.bits},
       {"group_size", scheme.group_size},
       {"symmetric", scheme.symmetric},
       {"ordered", scheme.ordered},
       {"writer", scheme.writer.empty() ? nlohmann::json() : nlohmann::json(scheme.writer)}};
+  if (!scheme.layout.empty()) {
+    out["layout"] = scheme.layout;
+  }
   return out.dump();
 }
 

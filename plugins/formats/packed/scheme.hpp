@@ -16,6 +16,9 @@ struct Scheme {
   bool symmetric = true;
   bool ordered = false;  // groups follow the order of quantization (desc_act), not the columns
   std::string writer;    // "gptqmodel:4.2.5", "compressed-tensors:0.19.0", or empty
+  std::string layout;    // of a format that has several, or empty: "nvfp4-pack-quantized"
+
+  bool operator==(const Scheme&) const = default;
 };
 
 // Groups of `size` columns (-1: one group) among `in`; the last may be short.

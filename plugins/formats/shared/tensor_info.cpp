@@ -16,6 +16,9 @@ std::string dtype_name(quench_dtype dtype) {
   if (dtype.code == QUENCH_DTYPE_BOOL) {
     return "BOOL";
   }
+  if (same_dtype(dtype, kFloat8E4M3)) {
+    return "F8_E4M3";
+  }
   return prefix != nullptr ? prefix + std::to_string(dtype.bits) : kit::name_of(dtype);
 }
 

@@ -22,6 +22,7 @@ using kit::kUInt8;
 inline constexpr quench_dtype kInt16{QUENCH_DTYPE_INT, 16, 1};
 inline constexpr quench_dtype kInt8{QUENCH_DTYPE_INT, 8, 1};
 inline constexpr quench_dtype kBool{QUENCH_DTYPE_BOOL, 8, 1};
+inline constexpr quench_dtype kFloat8E4M3{10, 8, 1};  // DLPack's kDLFloat8_e4m3fn
 
 using TensorInfo = kit::CheckpointTensor;
 

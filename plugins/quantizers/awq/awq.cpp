@@ -27,6 +27,8 @@
 #include "quantizers/grid/named_errors.hpp"
 #include "quantizers/grid/weight.hpp"
 #include "quantizers/inputs/rounded_linear.hpp"
+#include "quantizers/number_format/format_parameter.hpp"
+#include "quantizers/number_format/formatted_weight.hpp"
 #include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
@@ -78,7 +80,7 @@ void begin_awq_pass(quench_quantizer* quantizer) noexcept {
 // The mean squared errors of the outputs of the group's linears.
 std::vector<double> gram_losses(AwqGroup& group, std::span<const NamedWeight> weights,
                                 std::span<const std::vector<double>> scales) {
-  const auto objective = gram_objective(group.gram().matrix(), weights.front().weight.weight);
+  const auto objective = gram_objective(group.gram().matrix(), weights.front().weight);
   double outputs = 0;
   for (const NamedWeight& named : weights) {
     outputs += static_cast<double>(named.weight.rows) * group.gram().rows();
@@ -107,6 +109,10 @@ void Awq::Params::describe(kit::Fields<Params>& fields) {
   kit::add_bits(fields, "w_bit");
   kit::add_group_size(fields, "q_group_size");
   kit::add_sym(fields, "zero_point: false");
+  add_format(fields,
+             "a number format in place of the integer grid, with the scales and blocks of its "
+             "specification; group_size is that of fp8, ternary and binary. bits and sym then keep "
+             "their defaults, and grid has no effect");
   fields
       .add("grid", &Params::grid,
            "what a group's grid spans: its extremes and 0 (widened), its extremes alone "
@@ -164,7 +170,8 @@ Awq::Awq(const Params& params)
     : params_(params),
       rules_(params.modules),
       activations_(activation_settings(params)),
-      cache_(cache_settings(params)) {
+      cache_(cache_settings(params)),
+      format_(chosen_format("awq", params)) {
   kit::check_group_size("awq", params.group_size);
   kit::expects(params.share == "group" || params.objective == "gram",
                "awq: objective = block is for groups; wanted share = group");
@@ -194,13 +201,25 @@ ModuleSetting Awq::setting_of(const quench_linear_info& linear) const {
   return rules_.setting_of(linear.name, {{params_.bits, params_.sym}, params_.group_size, false});
 }
 
-ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting) const {
-  return {weight,
-          weight.size(0),
-          weight.size(1),
-          setting.kind,
-          groups_of(weight.size(1), setting.group_size),
-          rule_of(params_.grid)};
+ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting,
+                         const char* name) const {
+  const int64_t columns = weight.size(1);
+  ScaledWeight out{weight,
+                   weight.size(0),
+                   columns,
+                   setting.kind,
+                   format_ != nullptr ? format_groups(*format_, columns, setting.group_size, name)
+                                      : groups_of(columns, setting.group_size),
+                   rule_of(params_.grid),
+                   format_};
+  if (format_ != nullptr && format_->has_tensor_scale()) {
+    out.column_most = column_magnitudes(weight);
+  }
+  return out;
+}
+
+at::Device Awq::device_of(const AwqGroup& group) const {
+  return format_ != nullptr ? at::Device(at::kCPU) : group.device();
 }
 
 std::string Awq::unscaled_because(const AwqGroup& group) const {
@@ -247,11 +266,11 @@ void Awq::prepare(AwqGroup& group, const quench_tensor* weights, uint32_t count)
     const quench_linear_info& linear = group.info().linears[l];
     const ModuleSetting setting = setting_of(linear);
     if (!setting.skip) {
-      const at::Tensor weight = kit::borrow(weights[l]).to(group.device()).contiguous();
+      const at::Tensor weight = kit::borrow(weights[l]).to(device_of(group)).contiguous();
       if (!matrix::on_host(weight) && !matrix::all_finite(weight)) {
         kit::fail(QUENCH_NUMERICAL, "%s: weight: not finite", linear.name);
       }
-      named.push_back({linear.weight, scaled(weight, setting)});
+      named.push_back({linear.weight, scaled(weight, setting, linear.name)});
     }
   }
   if (!named.empty()) {
@@ -291,13 +310,13 @@ void Awq::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
 void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
                           kit::QuantizeSink& sink) {
   const c10::InferenceMode inference;
-  const at::Tensor weight = weight_on(linear, group.device());
+  const at::Tensor weight = weight_on(linear, device_of(group));
   const ModuleSetting setting = setting_of(linear.info);
   if (setting.skip) {
     keep_float(weight, linear, sink);
     return;
   }
-  const ScaledWeight own = scaled(weight, setting);
+  const ScaledWeight own = scaled(weight, setting, linear.info.name);
   const std::string unscaled = unscaled_because(group);
   FoundScale found;
   if (const FoundScale* prepared = group.found(this)) {
@@ -308,11 +327,36 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
   }
   const bool scales = !found.scale.empty();
   const std::vector<double> scale = scales ? found.scale : ones(own.columns);
-  const auto objective = gram_objective(group.gram().matrix(), own.weight);
+  const auto objective = gram_objective(group.gram().matrix(), own);
   const Limits limits = limits_for(own, scale, linear.info, *objective);
-  Coded coded{own.rows, own.columns, own.groups.count, {}, {}, {}, {}};
   // Of W diag(s), by which an op multiplies x / s.
   const at::Tensor codes_alone = activations_.rounds() ? at::empty_like(own.weight) : at::Tensor();
+  double bits = format_ != nullptr ? write_format(own, found, limits, linear, sink, codes_alone)
+                                   : write_codes(own, found, limits, linear, sink, codes_alone);
+  if (scales) {
+    const auto kept = sink.tensor<double>("channel_scale", {own.columns});
+    std::copy(scale.begin(), scale.end(), kept.begin());
+  }
+  const double outputs = static_cast<double>(own.rows) * group.gram().rows();
+  sink.number("loss", objective->error(own, scale, limits) / outputs);
+  report(group, found, unscaled, sink);
+  if (scales && !(group.foldable() && params_.share == "group")) {
+    bits += 16.0 / static_cast<double>(own.rows);  // float16 per channel, counted for each linear
+  }
+  sink.number("bits_per_weight", bits);
+  if (codes_alone.defined()) {
+    const at::Tensor effective = kit::borrow(linear.dequantized);
+    round_inputs(
+        activations_, linear, group,
+        {weight.to(group.device()), effective, codes_alone.to(group.device()), found.scale}, sink);
+  }
+}
+
+double Awq::write_codes(const ScaledWeight& own, const FoundScale& found, const Limits& limits,
+                        const kit::LinearToQuantize& linear, kit::QuantizeSink& sink,
+                        const at::Tensor& codes_alone) const {
+  const std::vector<double> scale = found.scale.empty() ? ones(own.columns) : found.scale;
+  Coded coded{own.rows, own.columns, own.groups.count, {}, {}, {}, {}};
   if (stays_on_device(linear)) {
     const CodedThere made = RoundingByKernel(own, scale).code(limits);
     write_effective_weight(made, own.groups, found.scale, kit::borrow(linear.dequantized),
@@ -333,23 +377,24 @@ void Awq::quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
       write_effective_weight(coded, {}, codes_alone, linear.info.name);
     }
   }
-  if (scales) {
-    const auto kept = sink.tensor<double>("channel_scale", {own.columns});
-    std::copy(scale.begin(), scale.end(), kept.begin());
-  }
-  const double outputs = static_cast<double>(own.rows) * group.gram().rows();
-  sink.number("loss", objective->error(own, scale, limits) / outputs);
-  report(group, found, unscaled, sink);
-  double bits = bits_per_weight(coded, setting.kind, false);
-  if (scales && !(group.foldable() && params_.share == "group")) {
-    bits += 16.0 / static_cast<double>(own.rows);  // float16 per channel, counted for each linear
-  }
-  sink.number("bits", static_cast<double>(setting.kind.bits));
-  sink.number("bits_per_weight", bits);
+  sink.number("bits", static_cast<double>(own.kind.bits));
+  return bits_per_weight(coded, own.kind, false);
+}
+
+double Awq::write_format(const ScaledWeight& own, const FoundScale& found, const Limits& limits,
+                         const kit::LinearToQuantize& linear, kit::QuantizeSink& sink,
+                         const at::Tensor& codes_alone) const {
+  const std::vector<double> scale = found.scale.empty() ? ones(own.columns) : found.scale;
+  const CodedStorage made(own.rows, own.columns, own.groups);
+  code_rows(own, scale, limits, made.view());
+  put_formatted(*format_, tensor_scale_of(own, scale), own.groups, made.view(), linear, sink);
+  const at::Tensor target = kit::borrow(linear.dequantized);
   if (codes_alone.defined()) {
-    const at::Tensor effective = kit::borrow(linear.dequantized);
-    round_inputs(activations_, linear, group, {weight, effective, codes_alone, found.scale}, sink);
+    codes_alone.copy_(target);
   }
+  divide_by_scale(target, found.scale, linear.info.name);
+  return format_->bits_per_value(static_cast<double>(own.rows * own.columns),
+                                 static_cast<double>(own.rows * own.groups.count));
 }
 
 void Awq::report(AwqGroup& group, const FoundScale& found, const std::string& unscaled,
@@ -384,11 +429,13 @@ kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
   const uint64_t weights = shapes.largest_weight();
   const uint64_t element = shapes.weight_dtype.bits / 8;
   const uint64_t coded =
-      coded_bytes(weights, shapes.in_features, groups_of(shapes.in_features, params_.group_size));
+      coded_bytes(weights, shapes.in_features,
+                  groups_of(shapes.in_features, group_size_with(format_, params_.group_size)));
   kit::GroupMemory out;
   out.observing = gram_bytes(shapes, false);
-  out.linear = shapes.on_device ? std::max(coded, objective_bytes_on_device(weights / in, in))
-                                : in * in * sizeof(float) + coded + weights * element;
+  out.linear = shapes.on_device && format_ == nullptr
+                   ? std::max(coded, objective_bytes_on_device(weights / in, in))
+                   : in * in * sizeof(float) + coded + weights * element;
   if (params_.objective == "block") {
     uint64_t all = 0;
     for (uint32_t l = 0; l < shapes.info.linear_count; ++l) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "quantizers/rotated/settings.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "quench/kit/transform.hpp"
+#include "shared/number_formats/number_format.hpp"
 
 namespace quench::quantizers {
 
@@ -28,6 +30,7 @@ class Awq final : public kit::Quantizer {
     int64_t bits = 4;
     int64_t group_size = 128;
     bool sym = false;
+    std::optional<std::string> format;
     std::string grid = "widened";
     std::string ratios = "llm_compressor";
     int64_t candidates = 20;
@@ -64,7 +67,10 @@ class Awq final : public kit::Quantizer {
 
  private:
   ModuleSetting setting_of(const quench_linear_info& linear) const;
-  ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting) const;
+  ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting,
+                      const char* name) const;
+  // Where a weight is rounded: where its group's rows are, or, to a number format, on the host.
+  at::Device device_of(const AwqGroup& group) const;
   // Whether the search runs blocks instead of reading the Gram matrix.
   bool replays(const AwqGroup& group) const;
   // Why a group's inputs are not scaled; empty if they are.
@@ -74,6 +80,14 @@ class Awq final : public kit::Quantizer {
                     const quench_linear_info& linear, const GramObjective& objective) const;
   void quantize_linear(AwqGroup& group, const kit::LinearToQuantize& linear,
                        kit::QuantizeSink& sink);
+  // Codes and the weight; `codes_alone`, if it is defined, becomes the weight of the codes without
+  // the scale. Returns the bits per weight.
+  double write_codes(const ScaledWeight& weight, const FoundScale& found, const Limits& limits,
+                     const kit::LinearToQuantize& linear, kit::QuantizeSink& sink,
+                     const at::Tensor& codes_alone) const;
+  double write_format(const ScaledWeight& weight, const FoundScale& found, const Limits& limits,
+                      const kit::LinearToQuantize& linear, kit::QuantizeSink& sink,
+                      const at::Tensor& codes_alone) const;
   void report(AwqGroup& group, const FoundScale& found, const std::string& unscaled,
               kit::QuantizeSink& sink) const;
 
@@ -81,6 +95,7 @@ class Awq final : public kit::Quantizer {
   ModuleRules rules_;
   ActivationSettings activations_;
   CacheSettings cache_;
+  const number_formats::NumberFormat* format_;                         // null: the integer grid
   std::map<std::pair<uint32_t, uint32_t>, std::vector<double>> plan_;  // scales by (block, group)
 };
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
-#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -56,7 +55,7 @@ std::vector<double> channel_scale(const Candidate& candidate, std::span<const do
 }
 
 void add_relative_magnitudes(const ScaledWeight& weight, std::span<double> sums) {
-  if (!matrix::on_host(weight.weight)) {
+  if (!rounds_on_host(weight)) {
     add_relative_magnitudes_by_kernel(weight, kMaximumFloor, sums);
     return;
   }

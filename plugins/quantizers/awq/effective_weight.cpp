@@ -50,6 +50,18 @@ void write_effective_weight(const Coded& coded, std::span<const double> scale, c
   to.copy_(out);
 }
 
+void divide_by_scale(const at::Tensor& weight, std::span<const double> scale, const char* name) {
+  if (scale.empty()) {
+    return;
+  }
+  const at::Tensor host = weight.cpu();
+  divide_on_host(host, scale);
+  if (!matrix::all_finite(host)) {
+    kit::fail(QUENCH_NUMERICAL, "%s: the weight over its channel scale is not finite", name);
+  }
+  weight.copy_(host);
+}
+
 void write_effective_weight(const CodedThere& coded, Groups groups, std::span<const double> scale,
                             const at::Tensor& to, const char* name) {
   dequantize_on_device(coded, groups, to, name);

@@ -8,7 +8,6 @@
 
 #include "quantizers/awq/device/objective_on_device.hpp"
 #include "quench/kit/torch.hpp"
-#include "shared/matrix/on_host.hpp"
 #include "shared/matrix/product.hpp"
 
 namespace quench::quantizers {
@@ -152,11 +151,11 @@ Limits ObjectiveOnHost::best_limits(const ScaledWeight& weight, std::span<const 
 
 }  // namespace
 
-std::unique_ptr<GramObjective> gram_objective(const at::Tensor& gram, const at::Tensor& like) {
-  if (matrix::on_host(like)) {
+std::unique_ptr<GramObjective> gram_objective(const at::Tensor& gram, const ScaledWeight& like) {
+  if (rounds_on_host(like)) {
     return std::make_unique<ObjectiveOnHost>(gram);
   }
-  return objective_on_device(gram.to(like.device()));
+  return objective_on_device(gram.to(like.weight.device()));
 }
 
 }  // namespace quench::quantizers

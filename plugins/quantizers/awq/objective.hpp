@@ -29,10 +29,10 @@ class GramObjective {
                              int64_t levels, int64_t steps) const = 0;
 };
 
-// The objective for weights that are where `like` is. `gram` float64 [in, in], anywhere.
+// The objective for weights that are rounded where `like` is. `gram` float64 [in, in], anywhere.
 //
 // In host memory, D and its products with G are float32, and the sums float64. On a device, all but
 // D is float64: there it takes no longer, and the Gram matrix need not be copied.
-std::unique_ptr<GramObjective> gram_objective(const at::Tensor& gram, const at::Tensor& like);
+std::unique_ptr<GramObjective> gram_objective(const at::Tensor& gram, const ScaledWeight& like);
 
 }  // namespace quench::quantizers

@@ -6,7 +6,6 @@
 #include "quantizers/gram/squares.hpp"
 #include "quench/abi/extension/block.h"
 #include "quench/kit/torch.hpp"
-#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -31,7 +30,7 @@ quench_replay_place find_place() {
 // The weight that rounding gives, where the weight is.
 at::Tensor rounded_weight(const ScaledWeight& from, std::span<const double> scale) {
   const at::ScalarType type = from.weight.scalar_type();
-  if (!matrix::on_host(from.weight)) {
+  if (!rounds_on_host(from)) {
     return from.weight.sub(RoundingByKernel(from, scale).errors({}, 0, from.rows).to(type));
   }
   at::Tensor value = kit::host_empty({from.rows, from.columns}, type);

@@ -1,11 +1,16 @@
 #include "quantizers/awq/rounding.hpp"
 
+#include <ATen/ops/abs.h>
+#include <ATen/ops/amax.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
 #include "quench/kit/host.hpp"
 #include "quench/kit/multiversion.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -64,14 +69,19 @@ void subtract_wide(const double* w, const double* s, const double* codes, int64_
 // Rounds one group of one row at a time.
 class GroupRounder {
  public:
-  GroupRounder(const ScaledWeight& weight, std::span<const double> scale)
+  GroupRounder(const ScaledWeight& weight, std::span<const double> scale, double tensor_scale)
       : weight_(weight),
+        tensor_scale_(tensor_scale),
         narrow_(weight.weight.scalar_type() == at::kFloat ? weight.weight.const_data_ptr<float>()
                                                           : nullptr),
         wide_(narrow_ == nullptr ? weight.weight.const_data_ptr<double>() : nullptr),
         scale_(scale),
         values_(static_cast<size_t>(weight.groups.size)),
-        codes_(values_.size()) {}
+        codes_(values_.size()) {
+    if (weight.format != nullptr) {
+      elements_ = number_formats::elements_of(*weight.format);
+    }
+  }
 
   void load(int64_t row, int64_t group, double limit) {
     first_ = group * weight_.groups.size;
@@ -91,12 +101,24 @@ class GroupRounder {
     return most;
   }
   void round() {
+    if (weight_.format != nullptr) {
+      round_to_format();
+      return;
+    }
     const auto [low, high] = std::minmax_element(values_.begin(), values_.begin() + count_);
     grid_ = grid_of_extremes(*low, *high, weight_.kind, weight_.rule);
     round_values(values_.data(), count_, grid_, weight_.kind.max_code(), codes_.data());
   }
   void errors(float* to) const {
     const double* s = scale_.data() + first_;
+    if (weight_.format != nullptr) {
+      for (int64_t i = 0; i < count_; ++i) {
+        const double w = narrow_ != nullptr ? narrow_[at_ + i] : wide_[at_ + i];
+        const auto code = static_cast<size_t>(codes_[static_cast<size_t>(i)]);
+        to[i] = static_cast<float>(w - grid_.scale * elements_[code] / s[i]);
+      }
+      return;
+    }
     if (narrow_ != nullptr) {
       subtract_narrow(narrow_ + at_, s, codes_.data(), count_, grid_, to);
     } else {
@@ -109,12 +131,24 @@ class GroupRounder {
   int64_t count() const { return count_; }
 
  private:
+  void round_to_format() {
+    const number_formats::NumberFormat& format = *weight_.format;
+    grid_ = {format.scale_of(number_formats::statistic_of(format, values_.data(), count_),
+                             tensor_scale_),
+             0};
+    for (size_t i = 0; i < static_cast<size_t>(count_); ++i) {
+      codes_[i] = format.code_of(values_[i], grid_.scale);
+    }
+  }
+
   const ScaledWeight& weight_;
+  double tensor_scale_;
   const float* narrow_;  // one of the two is null
   const double* wide_;
   std::span<const double> scale_;
   std::vector<double> values_;
   std::vector<double> codes_;
+  std::array<double, 256> elements_{};  // of a format's codes
   Grid grid_{};
   int64_t first_ = 0;
   int64_t count_ = 0;
@@ -129,8 +163,9 @@ double limit_of(const Limits& limits, const ScaledWeight& weight, int64_t row, i
 template <typename Body>
 void for_each_row(const ScaledWeight& weight, std::span<const double> scale, int64_t first,
                   int64_t count, Body body) {
+  const double tensor_scale = tensor_scale_of(weight, scale);
   kit::parallel_for(static_cast<uint64_t>(count), kRowGrain, [&](uint64_t begin, uint64_t end) {
-    GroupRounder rounder(weight, scale);
+    GroupRounder rounder(weight, scale, tensor_scale);
     for (uint64_t r = begin; r < end; ++r) {
       body(rounder, first + static_cast<int64_t>(r));
     }
@@ -138,6 +173,28 @@ void for_each_row(const ScaledWeight& weight, std::span<const double> scale, int
 }
 
 }  // namespace
+
+bool rounds_on_host(const ScaledWeight& weight) {
+  return weight.format != nullptr || matrix::on_host(weight.weight);
+}
+
+std::vector<double> column_magnitudes(const at::Tensor& weight) {
+  const at::Tensor most = weight.abs().amax(0).to(at::kDouble);
+  const double* values = most.const_data_ptr<double>();
+  return {values, values + most.numel()};
+}
+
+// Products are rounded in order, so that the largest is that of the largest magnitude.
+double tensor_scale_of(const ScaledWeight& weight, std::span<const double> scale) {
+  if (weight.format == nullptr || !weight.format->has_tensor_scale()) {
+    return 1;
+  }
+  double most = 0;
+  for (size_t c = 0; c < scale.size(); ++c) {
+    most = std::max(most, weight.column_most[c] * scale[c]);
+  }
+  return weight.format->tensor_scale_of(most);
+}
 
 void rounding_errors(const ScaledWeight& weight, std::span<const double> scale,
                      const Limits& limits, int64_t first, int64_t count, float* errors) {

@@ -12,6 +12,7 @@
 #include "quantizers/awq/grid_rule.hpp"
 #include "quantizers/grid/coded.hpp"
 #include "quantizers/grid/module_rules.hpp"
+#include "shared/number_formats/number_format.hpp"
 
 namespace quench::quantizers {
 
@@ -26,7 +27,20 @@ struct ScaledWeight {
   GridKind kind;
   Groups groups;
   GridRule rule;
+  // In place of the grid, for weights in host memory.
+  const number_formats::NumberFormat* format = nullptr;
+  std::vector<double> column_most = {};  // the largest magnitude of each, where the format has a
+                                         // scale of the whole weight
 };
+
+// Whether the loops below round it, and not kernels: there are none of number formats.
+bool rounds_on_host(const ScaledWeight& weight);
+
+// The largest magnitude of each column of a weight in host memory.
+std::vector<double> column_magnitudes(const at::Tensor& weight);
+
+// The scale of the whole weight w * s; 1 where it is rounded to a grid or the format has none.
+double tensor_scale_of(const ScaledWeight& weight, std::span<const double> scale);
 
 // Writes w - value for rows [first, first + count) into `errors` [count, columns]. `scale`
 // [columns].
@@ -41,7 +55,7 @@ void clipped_errors(const ScaledWeight& weight, std::span<const double> scale, i
 // The largest |w * s| of each row and group, [rows, groups].
 Limits magnitudes(const ScaledWeight& weight, std::span<const double> scale);
 
-// Codes, scales and zeros of w * s.
+// Codes, scales and zeros of w * s; of a number format without zeros.
 void code_rows(const ScaledWeight& weight, std::span<const double> scale, const Limits& limits,
                const Coded& coded);
 

@@ -15,13 +15,13 @@ using number_formats::NumberFormat;
 
 // Null by default, so that settings without it have the keys that they had before it was there.
 template <typename Params>
-void add_format(kit::Fields<Params>& fields) {
-  fields
-      .add("format", &Params::format,
-           "a number format in place of the integer grid, with the scales and blocks of its "
-           "specification; group_size is that of fp8, ternary and binary. bits, sym and mse then "
-           "keep their defaults")
-      .choices(number_formats::float_format_names());
+void add_format(
+    kit::Fields<Params>& fields,
+    const char* meaning =
+        "a number format in place of the integer grid, with the scales and blocks of its "
+        "specification; group_size is that of fp8, ternary and binary. bits, sym and mse then "
+        "keep their defaults") {
+  fields.add("format", &Params::format, meaning).choices(number_formats::float_format_names());
 }
 
 // The format that the parameters name, or null. Throws INVALID_ARGUMENT for what has no effect with
@@ -46,7 +46,9 @@ const NumberFormat* chosen_format(const char* id, const Params& params) {
   };
   refuse(params.bits != usual.bits, "bits = " + std::to_string(params.bits));
   refuse(params.sym != usual.sym, params.sym ? "sym" : "sym = false");
-  refuse(params.mse != usual.mse, "mse");
+  if constexpr (requires { params.mse; }) {
+    refuse(params.mse != usual.mse, "mse");
+  }
   if (format->block > 0 && params.group_size != usual.group_size &&
       params.group_size != format->block) {
     kit::fail(QUENCH_INVALID_ARGUMENT, "%s: group_size = %lld, but format = %s has blocks of %lld",

@@ -51,6 +51,12 @@ awq = {"quantization_config": {"quant_method": "awq", "w_bit": 4, "q_group_size"
 codes, groups = torch.full((1, 8), 0x12345678, dtype=torch.int32), torch.full((2, 1), 0x77777777, dtype=torch.int32)
 scales = torch.full((2, 8), 0.5, dtype=torch.float16)
 put("packed/gptq.bin", json.dumps(gptq).encode() + b"\xff" + save({"w.qweight": codes, "w.qzeros": groups, "w.scales": scales, "w.g_idx": torch.arange(8, dtype=torch.int32) // 4}))
+floats = lambda layout, bits, **more: {"quantization_config": {"quant_method": "compressed-tensors", "format": layout, "config_groups": {
+    "g": {"weights": {"num_bits": bits, "type": "float", **more}}}}}
+nvfp4, fp8 = floats("nvfp4-pack-quantized", 4, strategy="tensor_group", group_size=16), floats("float-quantized", 8, strategy="block", block_structure=[2, 4])
+ones = torch.full((3, 2), 0x38, dtype=torch.uint8).view(torch.float8_e4m3fn)
+put("packed/nvfp4.bin", json.dumps(nvfp4).encode() + b"\xff" + save({"w.weight_packed": torch.full((3, 16), 0x7a, dtype=torch.uint8), "w.weight_scale": ones, "w.weight_global_scale": torch.tensor([4.0])}))
+put("packed/fp8.bin", json.dumps(fp8).encode() + b"\xff" + save({"w.weight": ones, "w.weight_scale": torch.ones(2, 1)}))
 put("packed/awq.bin", json.dumps(awq).encode() + b"\xff" + save({"w.qweight": codes.t().contiguous(), "w.qzeros": groups, "w.scales": scales}))
 
 bpe = {"type": "BPE", "vocab": {"a": 0, "b": 1, "\u0120": 2, "ab": 3, "\u0120ab": 4}, "merges": ["a b", "\u0120 ab"]}

@@ -175,7 +175,7 @@ void check_objective(const Case& given) {
   const ScaledWeight& weight = given.weight;
   INFO(name_of(weight));
   const at::Tensor gram = gram_of(weight.columns);
-  const auto host = quantizers::gram_objective(gram, weight.weight);
+  const auto host = quantizers::gram_objective(gram, weight);
   const auto device = quantizers::objective_on_device(gram);
   const double wanted = host->error(weight, given.scale, {});
   CHECK(device->error(weight, given.scale, {}) == Approx(wanted).epsilon(kProducts));

@@ -73,6 +73,19 @@ TEST_CASE("open_checkpoint_folder: says what was looked for, what is there, and 
              Catch::StartsWith("odd/weights.xyz: no safetensors file, and no format reads it"));
 }
 
+TEST_CASE(
+    "open_checkpoint_folder: codes of 8 bits are no weights where no config tells their scales",
+    "[core][run][bad]") {
+  const TemporaryDir folder;
+  folder.write("model.safetensors",
+               quench::test::safetensors(
+                   R"({"w":{"dtype":"F8_E4M3","shape":[1],"data_offsets":[0,1]}})", "1"));
+  folder.write("config.json", "{}");
+  CHECK(message_of([&] { open(folder.path()); }, folder.path()) ==
+        "model.safetensors: tensor 'w' is F8_E4M3, and no quantization_config says its scale; if "
+        "it has none, cast it in Python, value.to(torch.bfloat16), and save again");
+}
+
 TEST_CASE("open_checkpoint_folder: a container is no format of its own where codes lie in it",
           "[core][run]") {
   const TemporaryDir folder;

@@ -4,9 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/checkpoint/dtype.hpp"
-#include "core/checkpoint/safetensors_writer.hpp"
-#include "core/plugin/handles/format_writer.hpp"
 #include "tests/plugins/formats/messages.hpp"
+#include "tests/plugins/formats/packed/written_folder.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/temporary.hpp"
@@ -63,45 +62,17 @@ struct MadeLinear {
   }
 };
 
-FormatHandle format_called(const std::string& id) {
-  return {built_catalog(), built_catalog().require("format", id)};
+// The weight that the file holds.
+std::vector<float> store(Written& written, const MadeLinear& linear,
+                         const char* name = "block.0.m") {
+  return written.store(linear.coded(name), linear.codes.size());
 }
 
-// A folder of linears in the making.
-class Written {
- public:
-  explicit Written(const std::string& format) : writer_(format_called(format)) {}
-
-  // The weight that the file holds.
-  std::vector<float> store(const MadeLinear& linear, const char* name = "block.0.m") {
-    std::vector<float> weight(linear.codes.size());
-    writer_.store(linear.coded(name), weight);
-    return weight;
-  }
-  nlohmann::json scales() const { return writer_.scales(); }
-  size_t tensors() const { return writer_.tensors().size(); }
-  FormatFinish finish() { return writer_.finish({}, {"lm_head"}); }
-  // As it would be written; what `finish` said of the scheme.
-  nlohmann::json write(const TemporaryDir& folder) {
-    const FormatFinish rest = finish();
-    SafetensorsWriter file(folder / "model.safetensors");
-    for (const auto& [name, tensor] : writer_.tensors()) {
-      file.declare({name, tensor.dtype, tensor.shape, 0});
-    }
-    for (const auto& [name, tensor] : writer_.tensors()) {
-      file.write(tensor.bytes.data(), tensor.bytes.size());
-    }
-    file.finish();
-    folder.write("config.json", rest.config.dump());
-    return rest.quantization;
-  }
-
- private:
-  FormatWriter writer_;
-};
-
 std::string fault_of(const std::string& format, const MadeLinear& linear) {
-  return format_message_of([&] { Written(format).store(linear); });
+  return format_message_of([&] {
+    Written written(format);
+    store(written, linear);
+  });
 }
 
 }  // namespace
@@ -130,7 +101,7 @@ TEST_CASE("stored linears: read back with the bits that were promised, in every 
   CAPTURE(format, bits, group_size, symmetric);
   const MadeLinear made(64, 96, group_size, bits, symmetric);
   Written written(format);
-  const std::vector<float> stored = written.store(made);
+  const std::vector<float> stored = store(written, made);
   const TemporaryDir folder;
   const nlohmann::json scheme = written.write(folder);
   const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder.path());
@@ -161,7 +132,7 @@ TEST_CASE("stored linears: an order of quantization comes back",
     made.g_idx[c] = static_cast<int32_t>(c % 3);
   }
   Written written(format);
-  const std::vector<float> stored = written.store(made);
+  const std::vector<float> stored = store(written, made);
   const TemporaryDir folder;
   CHECK(written.write(folder).at("ordered") == true);
   const CheckpointFolder checkpoint = open_checkpoint_folder(built_catalog(), folder.path());
@@ -175,17 +146,17 @@ TEST_CASE("stored linears: beside one with an order, one with a single group has
   std::swap(ordered.g_idx.front(), ordered.g_idx.back());
   const MadeLinear single(64, 32, -1, 4, true);
   Written both("compressed-tensors");
-  both.store(ordered, "a");
-  const size_t first = both.tensors();
-  both.store(single, "b");
-  const size_t with = both.tensors() - first;
+  store(both, ordered, "a");
+  const size_t first = both.tensors().size();
+  store(both, single, "b");
+  const size_t with = both.tensors().size() - first;
   both.finish();
-  CHECK(both.tensors() == first + with);
+  CHECK(both.tensors().size() == first + with);
   Written alone("compressed-tensors");
-  alone.store(single);
-  CHECK(alone.tensors() == with);
+  store(alone, single);
+  CHECK(alone.tensors().size() == with);
   alone.finish();
-  CHECK(alone.tensors() == with - 1);
+  CHECK(alone.tensors().size() == with - 1);
 }
 
 TEST_CASE("stored linears: what a format cannot hold is refused by what it is",
@@ -231,7 +202,7 @@ TEST_CASE("stored linears: scales that float16 has are not changed",
   std::fill(made.scales.begin(), made.scales.end(), 0.0078125);
   const auto scales_of = [](const MadeLinear& linear) {
     Written written("gptq");
-    written.store(linear);
+    store(written, linear);
     return written.scales();
   };
   const nlohmann::json same = scales_of(made);
@@ -248,8 +219,8 @@ TEST_CASE("stored linears: linears of several schemes have none in common",
           "[formats][packed][awq][bnb_int8][compressed-tensors][gptq][gptq_v2]") {
   const auto scheme = [](const MadeLinear& a, const MadeLinear& b) {
     Written written("gptq");
-    written.store(a, "a");
-    written.store(b, "b");
+    store(written, a, "a");
+    store(written, b, "b");
     return written.finish().quantization;
   };
   const auto made = [](int64_t in, int64_t group_size, int64_t bits) {

@@ -57,8 +57,10 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
         "c: bits = 3, the layout has 4");
   CHECK(fault_of({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}) ==
         "c: load_in_8bit is not set; of bitsandbytes' forms int8 is read");
-  CHECK(fault_of({{"quant_method", "compressed-tensors"}, {"format", "float-quantized"}}) ==
-        "c: format = float-quantized, read is pack-quantized");
+  CHECK(fault_of({{"quant_method", "compressed-tensors"}, {"format", "int-quantized"}}) ==
+        "c: format = int-quantized, read are pack-quantized, nvfp4-pack-quantized, "
+        "mxfp4-pack-quantized, mxfp6-pack-quantized, mxfp8-quantized, float-quantized, "
+        "naive-quantized");
   CHECK(fault_of({{"quant_method", "compressed-tensors"}}) == "c: no config_groups");
   CHECK_THAT(refusal_of(json::array()),
              Catch::Contains("quantization_config: array, wanted an object"));
