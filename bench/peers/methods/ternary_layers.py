@@ -114,14 +114,15 @@ def of_model(model_of, rows, blocks):
 
 
 def main():
-    out = {"damp": DAMP, "models": {}}
+    path = reference.models.HERE / "data/ternary.json"
+    out = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"damp": DAMP, "models": {}}
     for model in reference.models.found(reference.models.fixtures()).values():
         if model.folder is None or not reference.known(model.family):
             continue
         rows, blocks = reference.ids_of(model.folder, reference.models.text(reference.models.fixtures()))
         out["models"][model.name] = of_model(lambda model=model: reference.loaded(model.folder), rows, blocks)
         print(model.name, {way: one for way, one in out["models"][model.name].items() if way != "layers"}, flush=True)
-        reference.write(reference.models.HERE / "data/ternary.json", json.loads(json.dumps(out, default=float)))
+        reference.write(path, json.loads(json.dumps(out, default=float)))
 
 
 if __name__ == "__main__":
