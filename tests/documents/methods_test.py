@@ -68,10 +68,12 @@ class Methods(unittest.TestCase):
                     made.table["cells"][key][name] = {"loss": 9.0, "delta": 12.345, "stderr": 0.1, "bits": 4}
                 self.assertEqual(made.families(trained).count("1234") - before.count("1234"), len(of), key)
 
-    def test_a_cell_that_is_missing_is_an_error(self):
+    def test_a_cell_that_is_missing_is_counted_and_shown(self):
+        before = self.filled().count("| ·")
         self.change("table.json", lambda held: held["cells"]["rtn 4"].pop("apertus"))
-        with self.assertRaisesRegex(SystemExit, "no cell for rtn 4 on apertus"):
-            self.filled()
+        after = self.filled()
+        self.assertEqual(after.count("| ·"), before + 1)
+        self.assertRegex(after, r"and \d+ \(·\) are not measured yet")
 
     def test_every_quantizer_that_the_program_lists_is_in_the_table_and_no_other(self):
         listed = subprocess.run([PROGRAM, "plugins", "list", "--json"], capture_output=True, text=True, check=True)
@@ -108,7 +110,7 @@ class Methods(unittest.TestCase):
         for more, fewer in (("rtn 8", "rtn 4"), ("rtn 4", "rtn 3"), ("cache int8", "cache int4"), ("cache int4", "cache int2"),
                             ("inputs int8", "inputs int4")):
             for name in cells[more]:
-                if "delta" in cells[more][name] and "delta" in cells[fewer][name]:
+                if "delta" in cells[more][name] and "delta" in cells[fewer].get(name, {}):
                     self.assertLess(abs(cells[more][name]["delta"]), abs(cells[fewer][name]["delta"]), f"{more}, {name}")
 
     def test_a_package_measured_the_checkpoint_that_was_measured_here(self):
@@ -152,7 +154,7 @@ class Methods(unittest.TestCase):
 
     def test_numpy_rounds_ternary_weights_to_the_loss_that_is_in_the_table(self):
         held, found = numbers()["cells"]["rtn ternary"], numbers("ternary.json")["models"]
-        both = sorted(set(held) & set(found))
+        both = sorted(name for name in set(held) & set(found) if "delta" in held[name])
         self.assertGreater(len(both), 1)
         for name in both:
             self.assertAlmostEqual(held[name]["delta"], found[name]["rtn absmean"]["delta"], delta=1e-7, msg=name)
