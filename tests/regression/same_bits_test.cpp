@@ -4,6 +4,7 @@
 
 #include "tests/regression/program.hpp"
 #include "tests/regression/reference.hpp"
+#include "tests/support/answer.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 
@@ -88,9 +89,13 @@ std::vector<std::string> results_of(const json& document) {
   return results;
 }
 
-std::vector<std::string> results_of(std::vector<std::string> command, const char* threads) {
-  command.insert(command.end(), {"--threads", threads});
-  return results_of(quench_json(command));
+// Every call of MKL and oneDNN is printed.
+const std::map<std::string, std::string> kVerbose = {{"MKL_VERBOSE", "1"}, {"ONEDNN_VERBOSE", "1"}};
+
+void check_calls_neither(const Finished& finished) {
+  CHECK(finished.code == 0);
+  CHECK_THAT(finished.out + finished.err,
+             !Catch::Contains("MKL_VERBOSE") && !Catch::Contains("onednn_verbose"));
 }
 
 // A training on the bytes of `text`, large enough that there is work for every thread.
@@ -114,17 +119,33 @@ std::string training(const std::string& text, const std::string& optimizer,
 
 }  // namespace
 
-TEST_CASE("eval: a family's results have the same bits for 1, 2 and 3 threads", "[regression]") {
+TEST_CASE("eval: a family's results have the same bits for 1, 2 and 3 threads, and none of MKL's",
+          "[regression]") {
   const std::string family = GENERATE(from_range(std::begin(kFamilies), std::end(kFamilies)));
   const auto model = fixture("models/" + family);
   const Evaluation evaluation(model.string());
-  for (const std::vector<std::string>& command : evaluation.commands()) {
+  for (std::vector<std::string> command : evaluation.commands()) {
     CAPTURE(family, command.at(5));
-    const std::vector<std::string> one = results_of(command, "1");
-    CHECK(!one.empty());
-    CHECK(results_of(command, "2") == one);
-    CHECK(results_of(command, "3") == one);
+    command.insert(command.end(), {"--json", "--threads", "1"});
+    const Finished one = run_quench(command, kVerbose);
+    check_calls_neither(one);
+    const std::vector<std::string> results = results_of(data_of(one.out));
+    CHECK(!results.empty());
+    for (const char* threads : {"2", "3"}) {
+      command.back() = threads;
+      CHECK(results_of(data_of(run_quench(command).out)) == results);
+    }
   }
+}
+
+TEST_CASE("eval: in bfloat16, too, no product and no solve is MKL's or oneDNN's", "[regression]") {
+  const std::string family = GENERATE(from_range(std::begin(kFamilies), std::end(kFamilies)));
+  const auto model = fixture("models/" + family);
+  const Evaluation evaluation(model.string());
+  std::vector<std::string> command = evaluation.commands().front();  // curvature wants float32
+  CAPTURE(family);
+  command.insert(command.end(), {"--dtype", "bfloat16"});
+  check_calls_neither(run_quench(command, kVerbose));
 }
 
 TEST_CASE("run: training and averages have the same bits for 1, 2 and 3 threads", "[regression]") {
@@ -148,25 +169,6 @@ TEST_CASE("run: training and averages have the same bits for 1, 2 and 3 threads"
   CHECK(one.size() >= 8);
   CHECK(results_of(run_manifest(manifest, {"--threads", "2"})) == one);
   CHECK(results_of(run_manifest(manifest, {"--threads", "3"})) == one);
-}
-
-TEST_CASE("eval: no product and no solve is MKL's or oneDNN's", "[regression]") {
-  const std::string family = GENERATE(from_range(std::begin(kFamilies), std::end(kFamilies)));
-  const std::string dtype = GENERATE("float32", "bfloat16");
-  const auto model = fixture("models/" + family);
-  const std::map<std::string, std::string> verbose = {{"MKL_VERBOSE", "1"},
-                                                      {"ONEDNN_VERBOSE", "1"}};
-  const Evaluation evaluation(model.string());
-  std::vector<std::vector<std::string>> commands = evaluation.commands();
-  commands.resize(dtype == "float32" ? commands.size() : 1);  // curvature wants float32
-  for (std::vector<std::string>& command : commands) {
-    CAPTURE(family, dtype, command.at(5));
-    command.insert(command.end(), {"--dtype", dtype});
-    const Finished finished = run_quench(command, verbose);
-    CHECK(finished.code == 0);
-    CHECK_THAT(finished.out + finished.err,
-               !Catch::Contains("MKL_VERBOSE") && !Catch::Contains("onednn_verbose"));
-  }
 }
 
 }  // namespace quench::test
