@@ -10,6 +10,7 @@
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -27,7 +28,7 @@ std::vector<std::string> hidden_in(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("average: equal checkpoints average to themselves", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   fs::copy(here.folder() / "tiny", here.folder() / "step2", fs::copy_options::recursive);
   const Outcome made =
       here.run({"average", "tiny", "step2", "--scheme", "soup", "-o", "tiny-soup"});
@@ -45,7 +46,7 @@ TEST_CASE("average: equal checkpoints average to themselves", "[cli]") {
 }
 
 TEST_CASE("average: one that rotted before it was first read is refused, not measured", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   REQUIRE(here.run({"average", "tiny", "tiny", "--scheme", "soup", "-o", "soup"}).code == 0);
   std::ofstream(here.folder() / "soup.yaml")
       << "name: s\ncheckpoints: {model: soup}\n"
@@ -65,7 +66,7 @@ TEST_CASE("average: one that rotted before it was first read is refused, not mea
 }
 
 TEST_CASE("average: a greedy soup asks the metric", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   fs::copy(here.folder() / "tiny", here.folder() / "again", fs::copy_options::recursive);
   const Outcome made =
       here.run({"average", "tiny", "again", "--scheme", "greedy_soup", "--tokenizer", "bytes",
@@ -78,7 +79,7 @@ TEST_CASE("average: a greedy soup asks the metric", "[cli]") {
 }
 
 TEST_CASE("average: what cannot be averaged is said in one line, and nothing is left", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const auto refused = [&](Workplace::Arguments more) {
     Workplace::Arguments arguments = {"average", "tiny", "tiny"};
     arguments.insert(arguments.end(), more.begin(), more.end());
@@ -104,7 +105,7 @@ TEST_CASE("average: what cannot be averaged is said in one line, and nothing is 
 
 TEST_CASE("average: a disk that fills up is an error that names the file, and nothing is left",
           "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   // A limit on the size of files, smaller than the weights, stands for the full disk.
   quench::Command command =
       here.command({"average", "tiny", "tiny", "--scheme", "soup", "-o", "tiny-out"});

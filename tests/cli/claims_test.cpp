@@ -52,7 +52,7 @@ void make_models(const Workplace& here) {
 // Makes each cell take a while.
 void lengthen_text(const Workplace& here) {
   std::string text;
-  for (int i = 0; text.size() < 60000; ++i) {
+  for (int i = 0; text.size() < 30000; ++i) {
     text += "line " + std::to_string(i * 7919 % 1000) + "\n";
   }
   here.folder().write("t.txt", text);

@@ -9,6 +9,7 @@
 #include "tests/cli/program.hpp"
 
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 namespace fs = std::filesystem;
 
@@ -71,7 +72,7 @@ TEST_CASE("exit codes: 2 is for what the user must change alone", "[cli]") {
   };
   for (const Case& each : cases) {
     INFO(each.what);
-    const Workplace here;
+    const Workplace here(Page::kNone);
     here.folder().write("t.txt", std::string(200, 'a'));
     here.folder().write("m.yaml", kManifest);
     each.prepare(here);

@@ -21,6 +21,7 @@ using Catch::Matchers::Contains;
 using quench::test::cache_listing;
 using quench::test::HubServer;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -52,7 +53,7 @@ class Scene {
   }
   fs::path cache() const { return here.folder() / cache_name; }
 
-  Workplace here;
+  Workplace here{Page::kNone};
   HubServer server;
   std::vector<std::string> variables;
   std::string cache_name = "cache";

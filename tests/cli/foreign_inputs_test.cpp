@@ -150,7 +150,7 @@ TEST_CASE("inputs: a plugin that opens a parameter's file itself is marked and n
 
 TEST_CASE("inputs: a file that a parameter names and that is not there is told before any work",
           "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   write_metric(here, "held_number: {file: n.txt}");
   const std::string path = fs::canonical(here.folder().path()).string() + "/n.txt";
   for (const char* verb : {"plan", "run"}) {

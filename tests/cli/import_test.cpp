@@ -11,6 +11,7 @@
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -47,7 +48,7 @@ class CachedTiny {
     return here.wait(process);
   }
 
-  Workplace here;
+  Workplace here{Page::kNone};
 };
 
 // Names and keys of the cells of a plan.
@@ -96,7 +97,7 @@ TEST_CASE("import: the manifest that it writes is what the file itself plans", "
 }
 
 TEST_CASE("import: it replaces no file and takes no manifest", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const Outcome again = here.run({"import", data("sweep.yaml"), "-o", "t.txt"});
   CHECK(again.code == 2);
   CHECK(again.err == "t.txt: already exists; name another file with -o\n");

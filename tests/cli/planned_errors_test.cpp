@@ -11,6 +11,7 @@ namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -34,7 +35,7 @@ Outcome run_with_home(const Workplace& here, const Workplace::Arguments& argumen
 TEST_CASE(
     "plan, submit, run: texts that are not there are told alike, all at once, before any work",
     "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "checkpoints: {model: tiny}\n"
                       "calibration:\n"
@@ -61,7 +62,7 @@ TEST_CASE("plan, submit, run: blocks and calibration rows longer than the contex
           "[cli][torch]") {
   quench::test::need_plugin("models/gpt_neox");
   quench::test::need_plugin("optimizers/sgd");
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write(
       "m.yaml",
       "checkpoints: {model: train}\n"
@@ -97,7 +98,7 @@ TEST_CASE("plan, submit, run: blocks and calibration rows longer than the contex
 TEST_CASE("plan, submit: a quantizer without the calibration that it needs is refused as by a run",
           "[cli][torch]") {
   quench::test::need_plugin("quantizers/gptq");
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "checkpoints: {model: tiny}\nquantizers:\n  - gptq: {bits: [3, 4]}\n"
                       "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
@@ -111,7 +112,7 @@ TEST_CASE("plan, submit: a quantizer without the calibration that it needs is re
 }
 
 TEST_CASE("plan, submit: what a hub may still bring is no error", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "checkpoints: {model: tiny}\n"
                       "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
@@ -125,7 +126,7 @@ TEST_CASE("plan, submit: what a hub may still bring is no error", "[cli]") {
 
 TEST_CASE("plan, submit, run: too little text for a calibration is told before the first cell",
           "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write(
       "m.yaml",
       "checkpoints: {model: tiny}\n"
@@ -149,7 +150,7 @@ TEST_CASE("plan, submit, run: too little text for a calibration is told before t
 TEST_CASE(
     "run: a QUENCH_HOME that cannot be written is told before any work, and plan does without",
     "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "checkpoints: {model: tiny}\n"
                       "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"

@@ -22,6 +22,7 @@
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -64,7 +65,7 @@ std::vector<nlohmann::json> sealed_records_in(const fs::path& folder) {
 }  // namespace
 
 TEST_CASE("run: leaves manifest, description and checksummed records", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   const Outcome got = here.run({"run", "m.yaml", "--set", "seed=5"});
   CHECK(got.code == 0);
@@ -143,7 +144,7 @@ TEST_CASE("run: intervals rest on the documents of the text, and weights have a 
 }
 
 TEST_CASE("run: one failed checkpoint fails its cells, the others are finished", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   fs::resize_file(here.folder() / "models/step1/model.safetensors", 1000);
   const Outcome got = here.run({"run", "m.yaml", "--out", "results"});
@@ -164,7 +165,7 @@ TEST_CASE("run: one failed checkpoint fails its cells, the others are finished",
 }
 
 TEST_CASE("run: a checkpoint with a file name that is no text fails its cells alone", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   const fs::path step = here.folder() / "models/step1";
   const fs::path odd = step / "\xff\x1b[31m.pth";
@@ -188,7 +189,7 @@ TEST_CASE("run: a checkpoint with a file name that is no text fails its cells al
 }
 
 TEST_CASE("run: in a folder whose name is no text is a run like any other", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   const std::string folder = "out\xff";
   const Outcome got = here.run({"run", "m.yaml", "--out", folder});
@@ -199,7 +200,7 @@ TEST_CASE("run: in a folder whose name is no text is a run like any other", "[cl
 
 TEST_CASE("run: a folder that may not be written is an error", "[cli]") {
   quench::test::skip_unless(::geteuid() != 0, "root writes to read-only folders");
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   fs::create_directory(here.folder() / "shut");
   fs::permissions(here.folder() / "shut", fs::perms::owner_read | fs::perms::owner_exec);
@@ -210,7 +211,7 @@ TEST_CASE("run: a folder that may not be written is an error", "[cli]") {
 }
 
 TEST_CASE("plan: says what would run and leaves nothing behind", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   const Outcome got = here.run({"plan", "m.yaml"});
   CHECK(got.code == 0);
@@ -220,7 +221,7 @@ TEST_CASE("plan: says what would run and leaves nothing behind", "[cli]") {
 }
 
 TEST_CASE("run: --dry-run prints what plan does, and leaves nothing behind", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   const Outcome got = here.run({"run", "m.yaml", "--dry-run"});
   CHECK(got.code == 0);
@@ -229,7 +230,7 @@ TEST_CASE("run: --dry-run prints what plan does, and leaves nothing behind", "[c
 }
 
 TEST_CASE("plan: the points of a sweep are named by what they set", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "checkpoints: {model: tiny}\nseed: 0\n"
                       "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
@@ -241,7 +242,7 @@ TEST_CASE("plan: the points of a sweep are named by what they set", "[cli]") {
 }
 
 TEST_CASE("plan: a folder's checkpoints need neither HOME nor a hub", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   quench::Command command = here.command({"plan", "m.yaml"});
   std::erase_if(*command.environment, [](const std::string& each) {
@@ -254,7 +255,7 @@ TEST_CASE("plan: a folder's checkpoints need neither HOME nor a hub", "[cli]") {
 }
 
 TEST_CASE("plan: a model's config is told from a manifest", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const Outcome got = here.run({"plan", "tiny/config.json"});
   CHECK(got.code == 2);
   CHECK(got.err ==
@@ -263,7 +264,7 @@ TEST_CASE("plan: a model's config is told from a manifest", "[cli]") {
 }
 
 TEST_CASE("plan: a key's earlier name works with a warning", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   make_models(here);
   const auto with = [&](const std::string& key) {
     std::string manifest = kTwoCheckpoints;
@@ -283,7 +284,7 @@ TEST_CASE("plan: a key's earlier name works with a warning", "[cli]") {
 }
 
 TEST_CASE("plan: a grid beyond all bounds is refused with its count", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   std::string list = "[0";
   for (int i = 1; i < 400; ++i) {
     list += "," + std::to_string(i);

@@ -9,6 +9,7 @@
 #include "tests/cli/program.hpp"
 
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -55,7 +56,7 @@ TEST_CASE("signals: each has its exit code, and eval prints nothing half", "[cli
   const std::pair<int, int> cases[] = {{SIGINT, 130}, {SIGTERM, 75}, {SIGUSR1, 75}, {SIGHUP, 75}};
   for (const auto& [number, code] : cases) {
     CAPTURE(number);
-    const Workplace here;
+    const Workplace here(Page::kNone);
     const Outcome got = stopped_by(here, kLongEval, number);
     CHECK(got.code == code);
     CHECK(got.out.empty());
@@ -70,7 +71,7 @@ TEST_CASE("signals: each has its exit code, and eval prints nothing half", "[cli
 }
 
 TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "checkpoints: {model: tiny}\n"
                       "metrics:\n"
@@ -88,7 +89,7 @@ TEST_CASE("signals: a stopped run keeps its records and says where", "[cli]") {
 }
 
 TEST_CASE("signals: tokenize stops while it waits for a line", "[cli]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const std::string pipe = here.folder() / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
   for (const auto& [number, code] : {std::pair(SIGINT, 130), std::pair(SIGTERM, 75)}) {

@@ -76,14 +76,14 @@ double loss_on(const Workplace& here, const std::string& device, const std::stri
 }
 
 void check_on(const std::string& device) {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   need_plugin("models/gpt_neox");
   need_device(here, device);
   for (const auto& [quantizer, off] : kBounds) {
     CAPTURE(device, quantizer);
     const double wanted = loss_on(here, "cpu", quantizer);
     const double got = loss_on(here, device, quantizer);
-    CHECK(loss_on(Workplace(), device, quantizer) == got);
+    CHECK(loss_on(Workplace(Page::kNone), device, quantizer) == got);
     CHECK(std::fabs(got - wanted) <= (device == "cpu" ? 0.0 : off * wanted));
   }
 }

@@ -46,7 +46,7 @@ std::string models(const Workplace& here) {
 }
 
 Values measured_on(const std::string& device) {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "name: m\n"
                       "checkpoints: {model: train}\n"
@@ -82,7 +82,7 @@ Values measured_on(const std::string& device) {
 
 void check_families_on(const std::string& device) {
   need_plugin("models/gpt_neox");
-  need_device(Workplace(), device);
+  need_device(Workplace(Page::kNone), device);
   const Values got = measured_on(device);
   // Seventeen models; of each the loss of four, the changes by three, and sharpness.
   REQUIRE(got.size() >= 17 * 8);

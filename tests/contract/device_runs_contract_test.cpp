@@ -76,7 +76,7 @@ std::string manifest_of(const Case& of, const std::string& device) {
 
 // What a run measures, in a folder and a store of its own.
 Values measured(const Case& of, const std::string& device) {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   std::string text;
   for (int i = 0; i < 60; ++i) {
     text += "line " + std::to_string(i * 7919 % 1000) + " of " + std::to_string(i % 13) + "\n";
@@ -88,7 +88,7 @@ Values measured(const Case& of, const std::string& device) {
 
 void check_runs_on(const std::string& device) {
   need_plugin("models/gpt_neox");
-  need_device(Workplace(), device);
+  need_device(Workplace(Page::kNone), device);
   for (const Case& of : kCases) {
     CAPTURE(device, of.optimizer, of.precision);
     const Values got = measured(of, device);

@@ -94,7 +94,7 @@ std::string manifest_of(const Way& way, const std::string& device) {
 
 Values measured_by(const Way& way, const std::string& device,
                    const std::vector<std::string>& environment = {}) {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   std::string text;
   for (int i = 0; i < 60; ++i) {
     text += "12 + 34 = 46, 7 - 5 = 2; ";
@@ -129,7 +129,7 @@ void check_near(const Values& got, const Values& wanted, const Way& way) {
 
 void check_ways_on(const std::string& device) {
   need_plugin("models/gpt_neox");
-  need_device(Workplace(), device);
+  need_device(Workplace(Page::kNone), device);
   for (const Way& way : kWays) {
     CAPTURE(device, way.dtype);
     const Values got = measured_by(way, device);

@@ -49,6 +49,7 @@ nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> ar
   make_home(home);
   Environment all = environment;
   all.emplace("QUENCH_HOME", home.string());
+  all.emplace("QUENCH_PYTHON", "/no/python3");  // no page: it takes longer than a small run
   return quench_json(std::move(arguments), all);
 }
 

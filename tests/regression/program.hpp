@@ -25,7 +25,7 @@ nlohmann::json quench_json(std::vector<std::string> arguments, const Environment
 // Makes a QUENCH_HOME in which the plugins need not be probed again.
 void make_home(const std::filesystem::path& folder);
 
-// `quench run` of a manifest with this text, in a folder of its own.
+// `quench run` of a manifest with this text, in a folder of its own and without a report.
 nlohmann::json run_manifest(const std::string& yaml, std::vector<std::string> arguments = {},
                             const Environment& environment = {});
 

@@ -7,6 +7,7 @@
 
 using Catch::Matchers::Contains;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -26,7 +27,7 @@ void add_plugin(const fs::path& folder, const std::string& id, const std::string
 
 TEST_CASE("boundary: plugins that need two builds of a library run, and not in one process",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   add_plugin(here.folder() / "one", "needs_helper", "a");
   add_plugin(here.folder() / "two", "also_needs_helper", "b");
   here.folder().write("m.yaml",
@@ -54,7 +55,7 @@ TEST_CASE("boundary: plugins that need two builds of a library run, and not in o
 
 TEST_CASE("boundary: an unused plugin with another build of a library breaks nothing",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   add_plugin(here.folder() / "one", "needs_helper", "a");
   add_plugin(here.folder() / "two", "also_needs_helper", "b");
   here.folder().write("m.yaml",
@@ -72,7 +73,7 @@ TEST_CASE("boundary: an unused plugin with another build of a library breaks not
 
 TEST_CASE("boundary: a library that LD_LIBRARY_PATH puts in another's place is told",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   add_plugin(here.folder() / "one", "needs_helper", "a");
   const std::string plugin = here.folder() / "one/needs_helper.so";
   CHECK(here.run({"plugins", "check", plugin}).code == 0);
@@ -90,7 +91,7 @@ TEST_CASE("boundary: a library that LD_LIBRARY_PATH puts in another's place is t
 
 TEST_CASE("boundary: doctor and plugins check say where a plugin runs that is not shipped",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   add_plugin(here.folder() / "one", "needs_helper", "a");
   const std::string library = here.folder() / "one/needs_helper.so";
   const Outcome doctor = here.run({"doctor", "--plugin-path", here.folder() / "one"});

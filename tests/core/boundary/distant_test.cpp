@@ -18,6 +18,7 @@
 
 using nlohmann::json;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -154,7 +155,7 @@ std::pair<int, int> copies(const std::string& said) {
 TEST_CASE("worker: values of a model in memory of its own are those of one in host memory",
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const std::filesystem::path checkpoint = trained(here);
   REQUIRE(quench::test::copy_plugins(here, kThatSeeTheModel) == kThatSeeTheModel);
   const auto together = measure(here, checkpoint, "llama", false).values;

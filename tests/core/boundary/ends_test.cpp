@@ -102,7 +102,7 @@ TEST_CASE("boundary: a cell at which the process died is tried again on request"
 }
 
 TEST_CASE("boundary: eval says what ended it, too", "[boundary]") {
-  const quench::test::Workplace here;
+  const quench::test::Workplace here(quench::test::Page::kNone);
   const Outcome got =
       here.run({"eval", "tiny", "--quantizer", "misbehaving:deed=_exit", "--metric",
                 "validation_loss:text=t.txt,block=16", "--plugin-path",
@@ -113,7 +113,7 @@ TEST_CASE("boundary: eval says what ended it, too", "[boundary]") {
 }
 
 TEST_CASE("boundary: eval keeps what was measured beside a quantizer that fails", "[boundary]") {
-  const quench::test::Workplace here;
+  const quench::test::Workplace here(quench::test::Page::kNone);
   const quench::test::Workplace::Arguments eval = {
       "eval",          "tiny",
       "--quantizer",   "misbehaving:deed=round_up",

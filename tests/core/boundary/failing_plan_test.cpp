@@ -9,13 +9,14 @@ using Catch::Contains;
 using nlohmann::json;
 using quench::test::MisbehavingRun;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 TEST_CASE("boundary: after a plan that fails, the next quantizer finds the float weights",
           "[boundary]") {
   const bool in_process = GENERATE(true, false);
   CAPTURE(in_process);
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "name: m\n"
                       "checkpoints: {model: tiny}\n"

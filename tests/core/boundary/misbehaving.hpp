@@ -27,7 +27,7 @@ class MisbehavingRun {
   // All records that `quench results` shows, run with `--json`.
   nlohmann::json records() const;
 
-  const Workplace here;
+  const Workplace here{Page::kNone};
 
  private:
   std::vector<std::string> in_process_;

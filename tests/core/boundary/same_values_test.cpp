@@ -10,6 +10,7 @@
 using nlohmann::json;
 using quench::test::copy_plugins;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -124,7 +125,7 @@ std::map<std::string, json> measure(const Workplace& here, bool apart) {
 TEST_CASE("worker: every kind of plugin gives the same values in a process of its own",
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml", kManifest);
   copy_plugins(here);
   const std::map<std::string, json> together = measure(here, false);
@@ -143,7 +144,7 @@ TEST_CASE("worker: an optimizer in a process of its own evaluates the batch with
           "[boundary][slow]") {
   quench::test::need_plugin("models/llama");
   const auto measured = [](bool apart) {
-    const Workplace here;  // each trains itself
+    const Workplace here(Page::kNone);  // each trains itself
     copy_plugins(here);
     here.folder().write("m.yaml", kClosureManifest);
     return measure(here, apart);

@@ -15,11 +15,12 @@ using Catch::Matchers::Contains;
 using nlohmann::json;
 using quench::test::boundary_plugin;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 TEST_CASE("boundary: a family that dies of a config does so in a process of its own",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const Workplace::Arguments eval = {"eval", "tiny", "--metric",
                                      "validation_loss:text=t.txt,block=16", "--json"};
   const Outcome without = here.run(eval);
@@ -44,7 +45,7 @@ TEST_CASE("boundary: a library that merely lies on the search path does nothing 
       {"eval", "tiny", "--metric", "validation_loss:text=t.txt,block=16"}};
   for (Workplace::Arguments words : verbs) {
     CAPTURE(words);
-    const Workplace here;
+    const Workplace here(Page::kNone);
     const fs::path prey = here.folder() / "prey";
     here.folder().write("prey/secret", "42");
     fs::create_directories(here.folder() / "plugins");
@@ -66,7 +67,7 @@ TEST_CASE("boundary: a library that merely lies on the search path does nothing 
 
 TEST_CASE("boundary: where no family fits, one that died or hangs is told with its end",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const std::string config = here.folder() / "tiny/config.json";
   json changed = json::parse(quench::test::read_file(config));
   const std::pair<std::string, std::string> ends[] = {
@@ -85,7 +86,7 @@ TEST_CASE("boundary: where no family fits, one that died or hangs is told with i
 }
 
 TEST_CASE("boundary: a quantizer that nobody named measures nobody's error", "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "name: m\n"
                       "checkpoints: {model: tiny}\n"
@@ -103,7 +104,7 @@ TEST_CASE("boundary: a quantizer that nobody named measures nobody's error", "[b
 }
 
 TEST_CASE("boundary: a manifest is not wrong where a fault of its plugin may pass", "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   here.folder().write("m.yaml",
                       "name: m\n"
                       "checkpoints: {model: tiny}\n"
@@ -130,7 +131,7 @@ TEST_CASE("boundary: a manifest is not wrong where a fault of its plugin may pas
 TEST_CASE("boundary: plugins that memory was too small for are found when it is not",
           "[boundary]") {
   quench::test::need_plugin("quantizers/rtn");
-  const Workplace here;
+  const Workplace here(Page::kNone);
   // What came with quench was described when it was built.
   REQUIRE(quench::test::copy_plugins(here, {"rtn"}) == std::set<std::string>{"rtn"});
   const Workplace::Arguments list = {"plugins", "list", "--plugin-path",

@@ -12,6 +12,7 @@ using nlohmann::json;
 using quench::test::boundary_plugin;
 using quench::test::MisbehavingRun;
 using quench::test::Outcome;
+using quench::test::Page;
 using quench::test::Workplace;
 
 namespace {
@@ -38,7 +39,7 @@ Outcome with_quantizers(const Workplace& here, const std::string& verb,
 // The loss under each quantizer.
 std::map<std::string, double> losses(const std::vector<std::string>& ids,
                                      const Workplace::Arguments& more = {}) {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   Workplace::Arguments arguments = {"--json"};
   arguments.insert(arguments.end(), more.begin(), more.end());
   const Outcome got = with_quantizers(here, "run", ids, arguments);
@@ -69,7 +70,7 @@ TEST_CASE("boundary: plugins that need two builds of one library give what each 
 
 TEST_CASE("boundary: a second build of a library in one process is refused before anything runs",
           "[boundary]") {
-  const Workplace here;
+  const Workplace here(Page::kNone);
   const Outcome got =
       with_quantizers(here, "run", {"scaled_half", "scaled_third"},
                       {"--in-process", "scaled_half", "--in-process", "scaled_third"});
