@@ -1,14 +1,14 @@
 // Layouts of compressed-tensors for weights in floats of 4 to 8 bits, under the names that a config
 // has for them:
 //
-// | format               | element | columns of a scale | scale |
-// |----------------------|---------|--------------------|------------------------------------------|
-// | nvfp4-pack-quantized | E2M1    | 16                 | E4M3, over a float32 of the whole weight
-// | | mxfp4-pack-quantized | E2M1    | 32                 | E8M0 | | mxfp6-pack-quantized | E2M3 |
-// 32                 | E8M0                                     | | mxfp8-quantized      | E4M3 |
-// 32                 | E8M0                                     | | float-quantized      | E4M3 |
-// as the config says | a float                                  | | naive-quantized      | E4M3 |
-// likewise           | likewise; integers have the name, too    |
+// | format               | element | columns of a scale | scale                                 |
+// |----------------------|---------|--------------------|---------------------------------------|
+// | nvfp4-pack-quantized | E2M1    | 16                 | E4M3, over a float32 of the weight    |
+// | mxfp4-pack-quantized | E2M1    | 32                 | E8M0                                  |
+// | mxfp6-pack-quantized | E2M3    | 32                 | E8M0                                  |
+// | mxfp8-quantized      | E4M3    | 32                 | E8M0                                  |
+// | float-quantized      | E4M3    | as the config says | a float                               |
+// | naive-quantized      | E4M3    | likewise           | likewise; integers have the name, too |
 //
 // A weight is its element times its scale, in float32. Codes below 8 bits are one stream of bits in
 // each row, lowest first.

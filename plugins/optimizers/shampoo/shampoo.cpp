@@ -1,15 +1,15 @@
 // shampoo: gradients of hidden matrices between the inverse roots of their second moments by rows
 // and by columns, with the length of Adam's step; AdamW on everything else.
 //
-// | parameter              | type        | default     | range    | meaning |
-// |------------------------|-------------|-------------|----------|--------------------------------|
-// | betas                  | number list | [0.9, 0.95] | [0, 1)   | decay of the moments | |
-// epsilon                | number      | 1e-8        | >= 0     | of Adam                        |
-// | factor_epsilon         | number      | 1e-12       | >= 0     | added to the factors' diagonal
-// | | weight_decay           | number      | 0.1         | >= 0     | λ | | decoupled | bool |
-// false       |          | false: lr·λ; true: (lr/peak)·λ | | precondition_frequency | int | 10 |
-// >= 1     | steps between inverse roots    | | max_precond_dim        | int         | 2048
-// | 1..16384 | a longer side has none         |
+// | parameter              | type        | default     | range    | meaning                      |
+// |------------------------|-------------|-------------|----------|------------------------------|
+// | betas                  | number list | [0.9, 0.95] | [0, 1)   | decay of the moments         |
+// | epsilon                | number      | 1e-8        | >= 0     | of Adam                      |
+// | factor_epsilon         | number      | 1e-12       | >= 0     | added to a factor's diagonal |
+// | weight_decay           | number      | 0.1         | >= 0     | λ                            |
+// | decoupled              | bool        | false       |          | false: lr·λ; true: lr/peak·λ |
+// | precondition_frequency | int         | 10          | >= 1     | steps between inverse roots  |
+// | max_precond_dim        | int         | 2048        | 1..16384 | a longer side has none       |
 //
 //   optimizer: {shampoo: {precondition_frequency: 10}}
 //

@@ -1,14 +1,14 @@
 // soap: Adam in the eigenbasis of Shampoo's preconditioners on hidden matrices, AdamW on everything
 // else.
 //
-// | parameter              | type        | default      | range   | meaning |
-// |------------------------|-------------|--------------|---------|---------------------------------|
-// | betas                  | number list | [0.95, 0.95] | [0, 1)  | decay of the moments | |
-// epsilon                | number      | 1e-8         | >= 0    | added to the root               |
-// | weight_decay           | number      | 0.1          | >= 0    | λ | | decoupled              |
-// bool        | false        |         | false: lr·λ; true: (lr/peak)·λ  | | precondition_frequency
-// | int         | 10           | >= 1    | steps between new eigenbases    | | max_precond_dim |
-// int         | 2048         | 1..16384| a longer side keeps its basis   |
+// | parameter              | type        | default      | range    | meaning                      |
+// |------------------------|-------------|--------------|----------|------------------------------|
+// | betas                  | number list | [0.95, 0.95] | [0, 1)   | decay of the moments         |
+// | epsilon                | number      | 1e-8         | >= 0     | added to the root            |
+// | weight_decay           | number      | 0.1          | >= 0     | λ                            |
+// | decoupled              | bool        | false        |          | false: lr·λ; true: lr/peak·λ |
+// | precondition_frequency | int         | 10           | >= 1     | steps between new eigenbases |
+// | max_precond_dim        | int         | 2048         | 1..16384 | a longer side keeps its own  |
 //
 //   optimizer: {soap: {precondition_frequency: 10}}
 //
