@@ -167,7 +167,7 @@ TEST_CASE("messages: errors are red and warnings yellow on a terminal only", "[c
 
 TEST_CASE("progress: no line wraps, however narrow the terminal is", "[cli]") {
   const Workplace here;
-  here.folder().write("long.txt", std::string(100'000, 'a'));
+  here.folder().write("long.txt", std::string(40'000, 'a'));
   for (const unsigned short columns : {40, 80, 200}) {
     CAPTURE(columns);
     const std::optional<Terminal> terminal = Terminal::open();
