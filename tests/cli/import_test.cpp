@@ -48,7 +48,7 @@ class CachedTiny {
     return here.wait(process);
   }
 
-  Workplace here{Page::kNone};
+  Workplace here;  // the study's files are read in Python
 };
 
 // Names and keys of the cells of a plan.

@@ -123,7 +123,8 @@ TEST_CASE("layering: the host spells no plugin's id", "[layering]") {
 }
 
 TEST_CASE("layering: every library that CMake looks for is in the list of packages", "[layering]") {
-  const std::string packages = source("cmake/packages.txt");
+  const std::string packages =
+      source("cmake/packages.txt") + source("cmake/development-packages.txt");
   const std::string text = source("cmake/dependencies.cmake");
   const std::regex comment(
       R"((?:find_package|find_path|pkg_check_modules)\([^\n]*\)\s*#\s*([a-z0-9.+-]+))");
