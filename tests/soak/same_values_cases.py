@@ -153,6 +153,16 @@ def quantizers():
         "awq by the block's output", train=training(LLAMA, "adamw", every=4), metrics=metrics,
         quantizers=[{"awq": {**grouped, "objective": "block", "inputs": ["float", "sequential"]}, "calibration": "words"}])
     yield of_one_run(
+        "quantizer activations", plugin="quantizer activations", train=training(LLAMA, "adamw", every=4), metrics=metrics,
+        quantizers=[{"activations": {"activations": ["int8", "mxfp4"]}, "calibration": "words"},
+                    {"activations": {"activations": "int4", "activation_per": "tensor", "activation_range": "max"}, "calibration": "words"},
+                    {"activations": {"rotate": "all", "cache": "int4", "cache_group_size": 8, "cache_rotate": "both"}, "calibration": "words"},
+                    {"gptq": {"bits": 4, "group_size": 32, "activations": "int8", "cache": "int4", "cache_group_size": 8},
+                     "calibration": "words"}])
+    yield of_one_run(
+        "quantizer autoround", plugin="quantizer autoround", train=training(LLAMA, "adamw", every=4), metrics=metrics,
+        quantizers=[{"autoround": {"bits": 3, "group_size": 32, "iterations": 4, "objective": ["block", "linear"]}, "calibration": "words"}])
+    yield of_one_run(
         "transforms", train=training(LLAMA, "adamw", every=4), metrics=metrics,
         quantizers=[{quantizer: {}, "transform": transform, "calibration": "words"}
                     for quantizer in ("rtn", "gptq", "awq", "int8", "nf4")
