@@ -4,8 +4,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "shared/number_formats/number_format.hpp"
+#include "shared/number_formats/scale_by_force.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/safetensors_reader.hpp"
@@ -36,6 +39,39 @@ std::string key(const char* name, const char* tensor) {
 // Equal to the bit but for the payload of a NaN.
 bool same_number(double a, double b) {
   return std::isnan(a) ? std::isnan(b) : std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
+
+// Blocks in which every choice occurs: normal values, a few that are much larger, and blocks whose
+// values lie where the rule's scale has no element.
+std::vector<std::vector<double>> blocks_of(int64_t size, double times) {
+  std::mt19937_64 engine(77);
+  std::normal_distribution<double> normal;
+  std::vector<std::vector<double>> out;
+  for (int i = 0; i < 150; ++i) {
+    std::vector<double> block(static_cast<size_t>(size));
+    for (double& x : block) {
+      x = times * normal(engine) * (i % 3 == 1 ? std::fabs(normal(engine)) : 1);
+    }
+    if (i % 5 ==
+        0) {  // half the rule's scale has elements where that has ties, and cuts off one value
+      for (size_t k = 1; k < block.size(); ++k) {
+        block[k] = std::copysign(times * (i % 2 == 0 ? 0.25 : (2 * (k % 8) + 1) / 16.0), block[k]);
+      }
+      block[0] = 4 * times;
+    } else if (i % 5 == 1) {  // 7/8 of the rule's scale of nvfp4 has all of them but the largest
+      const double fitting[] = {5.25, 2.625, 3.5, 1.75, 0.875};
+      for (size_t k = 1; k < block.size(); ++k) {
+        block[k] = std::copysign(times * fitting[k % 5], block[k]);
+      }
+      block[0] = 6 * times;
+    }
+    out.push_back(std::move(block));
+  }
+  return out;
+}
+
+int64_t size_with(const NumberFormat& format) {
+  return format.block > 0 ? format.block : 48;
 }
 
 }  // namespace
@@ -267,6 +303,110 @@ TEST_CASE("a number format keeps zeros and does not hide what is not finite",
          {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
       double values[3] = {1, bad, 1};
       CHECK_FALSE(std::isfinite(round_block(format, values, 3)));
+    }
+  }
+}
+
+TEST_CASE("a scale of the least squared error is the best of all that its format stores",
+          "[shared][number_formats]") {
+  for (const NumberFormat& format : number_formats::number_formats()) {
+    if (format.type == ElementType::kInteger) {
+      continue;
+    }
+    CAPTURE(std::string(format.name));
+    int less = 0;
+    int more = 0;
+    for (const double times : {1.0, 5e-4, 3e-5}) {
+      const double tensor_scale = format.tensor_scale_of(30);
+      ScaleChooser usual(format, ScaleRule::kOfFormat, tensor_scale);
+      ScaleChooser chooser(format, ScaleRule::kLeastSquares, tensor_scale);
+      for (const std::vector<double>& block : blocks_of(size_with(format), times)) {
+        const auto count = static_cast<int64_t>(block.size());
+        const double rule = usual.scale_of(block.data(), count);
+        REQUIRE(rule == format.scale_of(statistic_of(format, block.data(), count), tensor_scale));
+        const double found = chooser.scale_of(block.data(), count);
+        REQUIRE(found == by_force::least_squares_scale(format, block, tensor_scale));
+        less += found < rule ? 1 : 0;
+        more += found > rule ? 1 : 0;
+      }
+    }
+    if (format.type == ElementType::kBinary) {
+      CHECK((less == 0 && more == 0));
+    } else if (format.type == ElementType::kTernary) {
+      CHECK(more > 300);
+    } else {
+      // With more bits of exponent a lesser scale gains too little where elements are subnormal.
+      CHECK((format.block == 0 || (less > 0) == (format.element.exponent_bits == 2)));
+      CHECK(more > 0);
+    }
+  }
+}
+
+// Against scales between all of those that the oracle tries, too.
+TEST_CASE("no scale of ternary values has a lesser squared error than the mean of those it keeps",
+          "[shared][number_formats]") {
+  const NumberFormat& format = *find_number_format("ternary");
+  ScaleChooser chooser(format, ScaleRule::kLeastSquares);
+  const std::vector<double> elements = by_force::element_magnitudes(format);
+  for (const std::vector<double>& block : blocks_of(48, 0.02)) {
+    const double found = chooser.scale_of(block.data(), 48);
+    const double least = by_force::squared_error(block, found, elements);
+    const double largest = statistic_of(*find_number_format("fp8_e4m3"), block.data(), 48);
+    for (int i = 0; i <= 1000; ++i) {
+      REQUIRE(least <= by_force::squared_error(block, largest * i / 1000, elements) * (1 + 1e-12));
+    }
+    double kept = 0;
+    double sum = 0;
+    for (const double x : block) {
+      const bool one = format.element_of(format.code_of(std::fabs(x), found)) == 1;
+      kept += one ? 1 : 0;
+      sum += one ? std::fabs(x) : 0;
+    }
+    REQUIRE(found == static_cast<double>(static_cast<float>(sum / kept)));
+  }
+}
+
+// 4, 2, 1: 4^2 = 16, 6^2 / 2 = 18, 7^2 / 3 = 16.3, so two are kept. 3, 1, 1, 1: 3^2 = 6^2 / 4 = 9,
+// of which the fewest are kept.
+TEST_CASE("a ternary scale keeps the magnitudes that a sum by hand says",
+          "[shared][number_formats]") {
+  const NumberFormat& format = *find_number_format("ternary");
+  ScaleChooser chooser(format, ScaleRule::kLeastSquares);
+  const double three[] = {1, -4, 2};
+  CHECK(chooser.scale_of(three, 3) == 3);
+  const double tie[] = {1, 3, -1, 1};
+  CHECK(chooser.scale_of(tie, 4) == 3);
+  const double equal[] = {-0.5, 0.5, 0.5};
+  CHECK(chooser.scale_of(equal, 3) == 0.5);
+  const float strided[] = {1, 9, -4, 9, 2, 9};
+  CHECK(chooser.scale_of(strided, 3, 2) == 3);
+}
+
+// t = 1. 7/8 has all but 6; of 4 and fifteen 3, a/4 = 1 has all.
+TEST_CASE("an nvfp4 scale may lie on either side of the rule's", "[shared][number_formats]") {
+  const NumberFormat& format = *find_number_format("nvfp4");
+  ScaleChooser chooser(format, ScaleRule::kLeastSquares, 1);
+  std::vector<double> block = {6,   5.25, 2.625, 3.5,  1.75,  0.875, 5.25, -2.625,
+                               3.5, 1.75, 0.875, 5.25, 2.625, -3.5,  1.75, 0.875};
+  CHECK(format.scale_of(6, 1) == 1);
+  CHECK(chooser.scale_of(block.data(), 16) == 0.875);
+  block.assign(16, 3.0);
+  block[0] = 4;
+  CHECK(chooser.scale_of(block.data(), 16) == 1);
+  CHECK(format.scale_of(4, 1) < 1);
+}
+
+TEST_CASE("a scale of the least squared error keeps zeros and does not hide what is not finite",
+          "[shared][number_formats]") {
+  for (const NumberFormat& format : number_formats::number_formats()) {
+    CAPTURE(std::string(format.name));
+    ScaleChooser chooser(format, ScaleRule::kLeastSquares, format.tensor_scale_of(1));
+    const double zeros[3] = {0, 0, 0};
+    CHECK(chooser.scale_of(zeros, 3) == format.scale_of(0, format.tensor_scale_of(1)));
+    for (const double bad :
+         {std::numeric_limits<double>::quiet_NaN(), -std::numeric_limits<double>::infinity()}) {
+      const double values[3] = {1, bad, 1};
+      CHECK_FALSE(std::isfinite(chooser.scale_of(values, 3)));
     }
   }
 }
