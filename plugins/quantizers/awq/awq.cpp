@@ -114,6 +114,11 @@ void Awq::Params::describe(kit::Fields<Params>& fields) {
              "specification; group_size is that of fp8, ternary and binary. bits and sym then keep "
              "their defaults, and grid has no effect");
   fields
+      .add("mse", &Params::mse,
+           "with a format: 2 for scales with the least squared error of a block of the scaled "
+           "weight; 0, as if not set: those of the format's specification")
+      .range(0, 2);
+  fields
       .add("grid", &Params::grid,
            "what a group's grid spans: its extremes and 0 (widened), its extremes alone "
            "(tight, AutoAWQ; symmetric with one step less), or widened and symmetric even for "
@@ -173,6 +178,9 @@ Awq::Awq(const Params& params)
       cache_(cache_settings(params)),
       format_(chosen_format("awq", params)) {
   kit::check_group_size("awq", params.group_size);
+  kit::expects(!params.mse || format_ != nullptr, "awq: mse has no effect without a format");
+  kit::expects(params.mse.value_or(0) == 0 || params.clip == "off",
+               "awq: mse and clip both choose the scale of a block; wanted clip = off");
   kit::expects(params.share == "group" || params.objective == "gram",
                "awq: objective = block is for groups; wanted share = group");
   kit::expects(!activations_.rounds() || params.inputs != "float",
@@ -198,7 +206,9 @@ std::unique_ptr<kit::QuantizerGroup> Awq::begin(const quench_group_args& group) 
 }
 
 ModuleSetting Awq::setting_of(const quench_linear_info& linear) const {
-  return rules_.setting_of(linear.name, {{params_.bits, params_.sym}, params_.group_size, false});
+  return rules_.setting_of(
+      linear.name,
+      {{params_.bits, params_.sym, params_.mse.value_or(0)}, params_.group_size, false});
 }
 
 ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting,

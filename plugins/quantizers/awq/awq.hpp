@@ -31,6 +31,7 @@ class Awq final : public kit::Quantizer {
     int64_t group_size = 128;
     bool sym = false;
     std::optional<std::string> format;
+    std::optional<double> mse;
     std::string grid = "widened";
     std::string ratios = "llm_compressor";
     int64_t candidates = 20;

@@ -7,7 +7,9 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/multiversion.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -71,7 +73,6 @@ class GroupRounder {
  public:
   GroupRounder(const ScaledWeight& weight, std::span<const double> scale, double tensor_scale)
       : weight_(weight),
-        tensor_scale_(tensor_scale),
         narrow_(weight.weight.scalar_type() == at::kFloat ? weight.weight.const_data_ptr<float>()
                                                           : nullptr),
         wide_(narrow_ == nullptr ? weight.weight.const_data_ptr<double>() : nullptr),
@@ -80,6 +81,7 @@ class GroupRounder {
         codes_(values_.size()) {
     if (weight.format != nullptr) {
       elements_ = number_formats::elements_of(*weight.format);
+      chooser_.emplace(*weight.format, scale_rule_of(weight.kind), tensor_scale);
     }
   }
 
@@ -133,22 +135,20 @@ class GroupRounder {
  private:
   void round_to_format() {
     const number_formats::NumberFormat& format = *weight_.format;
-    grid_ = {format.scale_of(number_formats::statistic_of(format, values_.data(), count_),
-                             tensor_scale_),
-             0};
+    grid_ = {chooser_->scale_of(values_.data(), count_), 0};
     for (size_t i = 0; i < static_cast<size_t>(count_); ++i) {
       codes_[i] = format.code_of(values_[i], grid_.scale);
     }
   }
 
   const ScaledWeight& weight_;
-  double tensor_scale_;
   const float* narrow_;  // one of the two is null
   const double* wide_;
   std::span<const double> scale_;
   std::vector<double> values_;
   std::vector<double> codes_;
-  std::array<double, 256> elements_{};  // of a format's codes
+  std::array<double, 256> elements_{};                   // of a format's codes
+  std::optional<number_formats::ScaleChooser> chooser_;  // of its scales
   Grid grid_{};
   int64_t first_ = 0;
   int64_t count_ = 0;

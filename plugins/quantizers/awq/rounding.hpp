@@ -27,7 +27,8 @@ struct ScaledWeight {
   GridKind kind;
   Groups groups;
   GridRule rule;
-  // In place of the grid, for weights in host memory.
+  // In place of the grid, for weights in host memory; with scales of the least squared error of
+  // w * s if kind.mse is not 0.
   const number_formats::NumberFormat* format = nullptr;
   std::vector<double> column_most = {};  // the largest magnitude of each, where the format has a
                                          // scale of the whole weight

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
+#include <optional>
 #include <vector>
 
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/multiversion.hpp"
 #include "shared/number_formats/number_format.hpp"
 
@@ -26,11 +28,13 @@ void widen(const T* values, int64_t count, double* low, double* high) {
   }
 }
 
+using ScaleChooser = number_formats::ScaleChooser;
+
 // The grid of the group that starts at `column`, from the tile and, past the panel, from the
-// weights.
+// weights. `chooser` is that of the format's scales, where there is one.
 template <typename T>
 void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_t first,
-                 int64_t last) {
+                 int64_t last, std::optional<ScaleChooser>& chooser) {
   const int64_t group_end = std::min(column + panel.group_size, panel.columns);
   const int64_t inside = std::min(group_end, panel.end);
   double low[kPanelRows] = {};
@@ -43,7 +47,7 @@ void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_
     widen(panel.weights + c * panel.rows + first, count, low, high);
   }
   const int64_t at = panel.group[column] * panel.rows + first;
-  const bool looks_at_all = panel.kind.mse > 0 || panel.format != nullptr;
+  const bool looks_at_all = panel.kind.mse > 0 || chooser.has_value();
   std::vector<double> values(looks_at_all ? static_cast<size_t>(group_end - column) : 0);
   for (int64_t r = 0; r < count; ++r) {
     for (size_t i = 0; i < values.size(); ++i) {
@@ -52,10 +56,8 @@ void start_group(const Panel<T>& panel, const Tile& tile, int64_t column, int64_
                              : static_cast<double>(panel.weights[c * panel.rows + first + r]);
     }
     const auto value_count = static_cast<int64_t>(values.size());
-    if (panel.format != nullptr) {
-      panel.scales[at + r] = panel.format->scale_of(
-          number_formats::statistic_of(*panel.format, values.data(), value_count),
-          panel.tensor_scale);
+    if (chooser) {
+      panel.scales[at + r] = chooser->scale_of(values.data(), value_count);
       continue;
     }
     const Grid grid = grid_of_values(values.data(), 1, value_count, low[r], high[r], panel.kind);
@@ -141,12 +143,16 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
     convert(panel.weights + (panel.begin + c) * panel.rows + first, count,
             tile.data() + c * kPanelRows);
   }
+  std::optional<ScaleChooser> chooser;
+  if (panel.format != nullptr) {
+    chooser.emplace(*panel.format, scale_rule_of(panel.kind), panel.tensor_scale);
+  }
   const auto starts_group = [&](int64_t c) {
     return panel.source != GridSource::kGiven && c % panel.group_size == 0;
   };
   for (int64_t c = panel.begin; c < panel.end && panel.source == GridSource::kStale; ++c) {
     if (starts_group(c)) {
-      start_group(panel, tile, c, first, last);
+      start_group(panel, tile, c, first, last, chooser);
     }
   }
   const std::array<double, 256> elements = panel.format != nullptr
@@ -156,7 +162,7 @@ void quantize_rows(const Panel<T>& panel, int64_t first, int64_t last) {
   double negated[kRun * kPanelRows] = {};
   for (int64_t c = panel.begin; c < panel.end;) {
     if (starts_group(c) && panel.source == GridSource::kCurrent) {
-      start_group(panel, tile, c, first, last);
+      start_group(panel, tile, c, first, last, chooser);
     }
     int64_t run_end = c + 1;
     while (run_end < panel.end && run_end < c + kRun && !starts_group(run_end)) {

@@ -44,7 +44,8 @@ struct Panel {
   const double* correction;  // [columns, columns], P of asymmetry.hpp, or null
   T* negated;                // [end - begin, rows], -w of each column; only with `correction`
   double* loss;              // [rows]; adds (w - q)^2 / U_ii^2 / 2
-  // Rounds to this format instead of to grids, which then have scales alone; null: to the grids.
+  // Rounds to this format instead of to grids, which then have scales alone, of the least squared
+  // error if kind.mse is not 0; null: to the grids.
   const number_formats::NumberFormat* format = nullptr;
   double tensor_scale = 1;
 };

@@ -5,6 +5,8 @@
 #include <limits>
 #include <numeric>
 
+#include "shared/number_formats/scale_by_force.hpp"
+
 namespace quench::quantizers::reference {
 
 namespace {
@@ -85,6 +87,12 @@ Grid grid_of_row(const Matrix& weight, int64_t row, int64_t from, int64_t to,
                  const SolverOptions& options) {
   if (options.format == nullptr) {
     return grid_of_row(weight, row, from, to, options.kind);
+  }
+  if (options.kind.mse > 0) {
+    const double* values = weight.values.data() + row * weight.columns;
+    return {number_formats::by_force::least_squares_scale(
+                *options.format, {values + from, values + to}, options.tensor_scale),
+            0};
   }
   double largest = 0;
   double sum = 0;

@@ -13,6 +13,7 @@
 
 #include "quantizers/gptq/columns.hpp"
 #include "quantizers/gptq/device/solve_by_kernels.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -143,10 +144,10 @@ class Solver {
     const int64_t count = std::min(groups_.size, columns_ - from);
     const T* weights = weights_.template const_data_ptr<T>() + from * rows_;
     double* scales = scales_.data_ptr<double>() + group * rows_;
+    number_formats::ScaleChooser chooser(*options_.format, scale_rule_of(options_.kind),
+                                         options_.tensor_scale);
     for (int64_t r = first; r < last; ++r) {
-      scales[r] = options_.format->scale_of(
-          number_formats::statistic_of(*options_.format, weights + r, count, rows_),
-          options_.tensor_scale);
+      scales[r] = chooser.scale_of(weights + r, count, rows_);
     }
   }
 

@@ -21,7 +21,8 @@ struct SolverOptions {
   bool float64;        // otherwise weights outside the current block and their updates are float32
   // The order keeps the columns of each group together (kGroupAware); groups are in original order.
   bool group_aware = false;
-  // Rounds to this format instead of to a grid of `kind`; null: to the grid. Only in host memory.
+  // Rounds to this format instead of to a grid of `kind`, with scales of the least squared error if
+  // kind.mse is not 0; null: to the grid. Only in host memory.
   const number_formats::NumberFormat* format = nullptr;
   double tensor_scale = 1;  // of a format that has one
   bool groups_stay() const { return static_groups || group_aware; }

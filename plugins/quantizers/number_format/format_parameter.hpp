@@ -1,8 +1,9 @@
 // The parameter `format` of a quantizer: a number format in place of the integer grid that `bits`,
-// `group_size`, `sym` and `mse` describe.
+// `group_size` and `sym` describe. `mse` is 0 then, or 2.
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "quench/kit/error.hpp"
@@ -19,8 +20,8 @@ void add_format(
     kit::Fields<Params>& fields,
     const char* meaning =
         "a number format in place of the integer grid, with the scales and blocks of its "
-        "specification; group_size is that of fp8, ternary and binary. bits, sym and mse then "
-        "keep their defaults") {
+        "specification; group_size is that of fp8, ternary and binary. bits and sym then keep "
+        "their defaults, and mse is 0 or 2: scales of the least squared error") {
   fields.add("format", &Params::format, meaning).choices(number_formats::float_format_names());
 }
 
@@ -46,8 +47,11 @@ const NumberFormat* chosen_format(const char* id, const Params& params) {
   };
   refuse(params.bits != usual.bits, "bits = " + std::to_string(params.bits));
   refuse(params.sym != usual.sym, params.sym ? "sym" : "sym = false");
-  if constexpr (requires { params.mse; }) {
-    refuse(params.mse != usual.mse, "mse");
+  const double mse = std::optional<double>(params.mse).value_or(0);
+  if (mse != 0 && mse != 2) {
+    kit::fail(QUENCH_INVALID_ARGUMENT,
+              "%s: mse = %g, wanted 0, or 2 for the least squared error, with format = %s", id, mse,
+              name);
   }
   if (format->block > 0 && params.group_size != usual.group_size &&
       params.group_size != format->block) {

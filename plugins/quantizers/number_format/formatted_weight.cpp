@@ -15,15 +15,15 @@ namespace {
 constexpr uint64_t kRowGrain = 16;
 
 template <typename T>
-void round_all(const T* weight, const NumberFormat& format, double tensor_scale, Groups groups,
-               const Coded& coded) {
+void round_all(const T* weight, const NumberFormat& format, ScaleRule rule, double tensor_scale,
+               Groups groups, const Coded& coded) {
   kit::parallel_for(
       static_cast<uint64_t>(coded.rows), kRowGrain, [&](uint64_t begin, uint64_t end) {
+        number_formats::ScaleChooser chooser(format, rule, tensor_scale);
         for (auto r = static_cast<int64_t>(begin); r < static_cast<int64_t>(end); ++r) {
           for (int64_t g = 0; g < groups.count; ++g) {
             const int64_t first = r * coded.columns + g * groups.size;
-            const double scale = format.scale_of(
-                number_formats::statistic_of(format, weight + first, groups.size), tensor_scale);
+            const double scale = chooser.scale_of(weight + first, groups.size);
             coded.scales[static_cast<size_t>(r * groups.count + g)] = scale;
             for (int64_t i = first; i < first + groups.size; ++i) {
               coded.codes[static_cast<size_t>(i)] = format.code_of(weight[i], scale);
@@ -108,12 +108,12 @@ double tensor_scale_of(const NumberFormat& format, const at::Tensor& weight) {
   return format.tensor_scale_of(weight.abs().max().to(at::kDouble).item<double>());
 }
 
-void round_to_format(const at::Tensor& weight, const NumberFormat& format, double tensor_scale,
-                     Groups groups, const Coded& coded) {
+void round_to_format(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
+                     double tensor_scale, Groups groups, const Coded& coded) {
   if (weight.scalar_type() == at::kDouble) {
-    round_all(weight.const_data_ptr<double>(), format, tensor_scale, groups, coded);
+    round_all(weight.const_data_ptr<double>(), format, rule, tensor_scale, groups, coded);
   } else {
-    round_all(weight.const_data_ptr<float>(), format, tensor_scale, groups, coded);
+    round_all(weight.const_data_ptr<float>(), format, rule, tensor_scale, groups, coded);
   }
 }
 

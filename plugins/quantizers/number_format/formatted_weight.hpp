@@ -8,10 +8,12 @@
 #include "quantizers/grid/coded.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "shared/number_formats/number_format.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 
 namespace quench::quantizers {
 
 using number_formats::NumberFormat;
+using number_formats::ScaleRule;
 
 // The groups of a row. Throws INVALID_ARGUMENT with the linear's name if they do not divide it:
 // files of these formats hold whole blocks.
@@ -23,8 +25,8 @@ double tensor_scale_of(const NumberFormat& format, const at::Tensor& weight);
 
 // Rounds every value to the nearest of its group's format: fills codes and scales of `coded`, whose
 // zeros stay as they are. `weight` [rows, columns] is in host memory, float32 or float64.
-void round_to_format(const at::Tensor& weight, const NumberFormat& format, double tensor_scale,
-                     Groups groups, const Coded& coded);
+void round_to_format(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
+                     double tensor_scale, Groups groups, const Coded& coded);
 
 // Writes the dequantized weight, scale · element computed in float64 and rounded once, and, if the
 // host wants them, "indices", "table" and "scales" of a weight that is looked up. Where a scale is

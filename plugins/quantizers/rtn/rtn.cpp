@@ -11,6 +11,7 @@
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
@@ -74,7 +75,8 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
         format_groups(*format_, weight.size(1), setting.group_size, linear.info.name);
     const double tensor_scale = tensor_scale_of(*format_, weight);
     const CodedStorage made(weight.size(0), weight.size(1), blocks);
-    round_to_format(weight.cpu(), *format_, tensor_scale, blocks, made.view());
+    round_to_format(weight.cpu(), *format_, scale_rule_of(setting.kind), tensor_scale, blocks,
+                    made.view());
     put_formatted(*format_, tensor_scale, blocks, made.view(), linear, sink);
   } else {
     round_to_grid(weight, setting, linear, sink);

@@ -6,6 +6,7 @@
 #include "quantizers/awq/candidates.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "shared/number_formats/number_format.hpp"
+#include "shared/number_formats/scale_by_force.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
 
@@ -45,8 +46,10 @@ std::vector<Matrix> two_weights() {
   return {random_matrix(20, kColumns, 62), random_matrix(12, kColumns, 63)};
 }
 
-// Q(W diag(s)) diag(1/s), block by block.
-Matrix rounded(const Matrix& weight, const std::vector<double>& scale, const NumberFormat& format) {
+// Q(W diag(s)) diag(1/s), block by block; with the scales of the least squared error, by trying
+// all.
+Matrix rounded(const Matrix& weight, const std::vector<double>& scale, const NumberFormat& format,
+               bool least_squares = false) {
   Matrix out = weight;
   double most = 0;
   for (int64_t r = 0; r < out.rows; ++r) {
@@ -57,7 +60,16 @@ Matrix rounded(const Matrix& weight, const std::vector<double>& scale, const Num
   }
   const double tensor_scale = format.tensor_scale_of(most);
   for (size_t first = 0; first < out.values.size(); first += block_of(format)) {
-    round_block(format, out.values.data() + first, block_of(format), tensor_scale);
+    const auto size = static_cast<size_t>(block_of(format));
+    if (!least_squares) {
+      round_block(format, out.values.data() + first, block_of(format), tensor_scale);
+      continue;
+    }
+    const double best = number_formats::by_force::least_squares_scale(
+        format, {out.values.data() + first, size}, tensor_scale);
+    for (size_t i = first; i < first + size; ++i) {
+      out.values[i] = best * format.element_of(format.code_of(out.values[i], best));
+    }
   }
   for (int64_t r = 0; r < out.rows; ++r) {
     for (int64_t c = 0; c < out.columns; ++c) {
@@ -147,6 +159,30 @@ TEST_CASE("awq: a number format's weight is its blocks of scaled weights over th
   }
 }
 
+TEST_CASE("awq with mse = 2 rounds scaled weights with the scales of the least squared error",
+          "[quantizers][awq][number_formats]") {
+  const std::vector<Matrix> weights = two_weights();
+  for (const std::string format : kAwqFormats) {
+    CAPTURE(format);
+    const auto quantized = [&](const std::string& more) {
+      QuantizerBench bench(setting(format, more), kColumns, 2);
+      REQUIRE(bench.observe(inputs(), true) == QUENCH_OK);
+      REQUIRE(bench.prepare(weights, true) == "");
+      return bench.quantize(weights[0], 0, true);
+    };
+    const Quantized least = quantized(R"(,"mse":2)");
+    REQUIRE(least.error == "");
+    const auto scale = least.tensor<double>("channel_scale");
+    CHECK(differences(least.dequantized.values,
+                      rounded(weights[0], scale, format_called(format), true).values) == "");
+    CHECK(differences(quantized(R"(,"mse":0)").dequantized.values,
+                      quantized("").dequantized.values) == "");
+    if (format != "fp8_e4m3") {  // which gains too little to show on the rows
+      CHECK(least.numbers.at("search_loss") < quantized("").numbers.at("search_loss"));
+    }
+  }
+}
+
 TEST_CASE("awq: the scale of a number format is the best that a search on the rows finds",
           "[quantizers][awq][number_formats]") {
   constexpr double kFloatProducts = 1e-4;  // the search multiplies in float32
@@ -216,6 +252,11 @@ TEST_CASE("awq says what does not go with a number format", "[quantizers][awq][n
         "awq: bits = 3 has no effect with format = mxfp4");
   CHECK(create_error(R"({"format":"nvfp4","sym":true})") ==
         "awq: sym has no effect with format = nvfp4");
+  CHECK(create_error(R"({"mse":2})") == "awq: mse has no effect without a format");
+  CHECK(create_error(R"({"format":"nvfp4","mse":1})") ==
+        "awq: mse = 1, wanted 0, or 2 for the least squared error, with format = nvfp4");
+  CHECK(create_error(R"({"format":"nvfp4","mse":2,"clip":"all"})") ==
+        "awq: mse and clip both choose the scale of a block; wanted clip = off");
   CHECK(create_error(R"({"format":"nvfp4","group_size":32})") ==
         "awq: group_size = 32, but format = nvfp4 has blocks of 16");
   CHECK(create_error(R"({"format":"mxfp4","preset":"llm_compressor"})") == "");

@@ -50,20 +50,25 @@ TEST_CASE("gptq: a number format gives the codes of the plain kernel",
   const Matrix weight = random_matrix(40, kFormatColumns, 51);
   const Matrix inputs = random_matrix(260, kFormatColumns, 52, true);
   const Matrix h = scaled_gram(inputs);
+  const bool least_squares = GENERATE(false, true);
   for (const std::string format : kGptqFormats) {
     for (const FormatWay& way : kFormatWays) {
-      CAPTURE(format, way.parameters);
+      CAPTURE(format, way.parameters, least_squares);
       const number_formats::NumberFormat& named = *number_formats::find_number_format(format);
       const int64_t size = named.block > 0 ? named.block : 64;
       QuantizerBench bench(R"({"precision":"float64","format":")" + format + "\"" +
                                (named.block > 0 ? "" : R"(,"group_size":64)") + way.parameters +
-                               "}",
+                               (least_squares ? R"(,"mse":2})" : "}"),
                            kFormatColumns);
       REQUIRE(bench.observe(inputs, true) == QUENCH_OK);
       const Quantized got = bench.quantize(weight, 0, true);
       REQUIRE(got.error == "");
-      quantizers::SolverOptions options{
-          {4, true}, size, way.static_groups, way.stale, way.stale ? 64 : 128, true};
+      quantizers::SolverOptions options{{4, true, least_squares ? 2.0 : 0.0},
+                                        size,
+                                        way.static_groups,
+                                        way.stale,
+                                        way.stale ? 64 : 128,
+                                        true};
       options.group_aware = way.group_aware;
       options.format = &named;
       double largest = 0;
@@ -79,6 +84,23 @@ TEST_CASE("gptq: a number format gives the codes of the plain kernel",
       CHECK(got.numbers.at("loss") == Approx(wanted.loss).epsilon(1e-9));
     }
   }
+}
+
+// With absmean a third of the weights lies beyond the last step, 1.5 scales.
+TEST_CASE("gptq with mse = 2 errs less on its rows with ternary weights",
+          "[quantizers][gptq][number_formats]") {
+  const Matrix weight = random_matrix(40, kFormatColumns, 57);
+  const Matrix inputs = random_matrix(300, kFormatColumns, 58, true);
+  const auto error = [&](const std::string& more) {
+    QuantizerBench bench(R"({"format":"ternary","group_size":-1)" + more + "}", kFormatColumns);
+    REQUIRE(bench.observe(inputs) == QUENCH_OK);
+    Matrix difference = bench.quantize(weight).dequantized;
+    for (size_t i = 0; i < difference.values.size(); ++i) {
+      difference.values[i] -= weight.values[i];
+    }
+    return weighted_square(difference, scaled_gram(inputs));
+  };
+  CHECK(error(R"(,"mse":2)") < 0.8 * error(""));
 }
 
 // Rows of an identity matrix correlate nothing, so no error is spread: that is rounding to nearest.
@@ -127,6 +149,8 @@ TEST_CASE("gptq: a number format on a device has the values of the host's",
 TEST_CASE("gptq says what does not go with a number format", "[quantizers][gptq][number_formats]") {
   CHECK(create_error(R"({"format":"mxfp4","bits":3})") ==
         "gptq: bits = 3 has no effect with format = mxfp4");
+  CHECK(create_error(R"({"format":"mxfp4","mse":1})") ==
+        "gptq: mse = 1, wanted 0, or 2 for the least squared error, with format = mxfp4");
   CHECK(create_error(R"({"format":"nvfp4","group_size":32})") ==
         "gptq: group_size = 32, but format = nvfp4 has blocks of 16");
   CHECK(

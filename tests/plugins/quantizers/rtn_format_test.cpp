@@ -5,6 +5,7 @@
 
 #include "shared/matrix/on_host.hpp"
 #include "shared/number_formats/number_format.hpp"
+#include "shared/number_formats/scale_by_force.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
@@ -32,9 +33,10 @@ Matrix linear_weight() {
 }
 
 // The reference has groups of 64 where a format has no block of its own.
-std::string setting(const std::string& format) {
+std::string setting(const std::string& format, double mse = 0) {
   const bool own = number_formats::find_number_format(format)->block > 0;
-  return R"({"format":")" + format + "\"" + (own ? "}" : R"(,"group_size":64})");
+  return R"({"format":")" + format + "\"" + (own ? "" : R"(,"group_size":64)") +
+         (mse > 0 ? R"(,"mse":2})" : "}");
 }
 
 double squared_error(const std::string& parameters, const Matrix& weight) {
@@ -66,6 +68,67 @@ TEST_CASE("rtn rounds to a number format as the reference in numpy does",
     }
     CHECK(differences(result.dequantized.values, wanted) == "");
   }
+}
+
+TEST_CASE("rtn with mse = 2 gives each block the scale that all tries show to be the best",
+          "[quantizers][rtn][number_formats]") {
+  const Matrix weight = linear_weight();
+  for (const std::string name : kRtnFormats) {
+    CAPTURE(name);
+    const number_formats::NumberFormat& format = *number_formats::find_number_format(name);
+    QuantizerBench bench(setting(name, 2), weight.columns);
+    const Quantized result = bench.quantize(weight, 0, true);
+    REQUIRE(result.error == "");
+    const auto block = static_cast<size_t>(result.numbers.at("block"));
+    double largest = 0;
+    for (const double x : weight.values) {
+      largest = std::max(largest, std::fabs(x));
+    }
+    const double tensor_scale = format.tensor_scale_of(largest);
+    std::vector<double> wanted = weight.values;
+    std::vector<double> wanted_scales;
+    for (size_t first = 0; first < wanted.size(); first += block) {
+      const double scale = number_formats::by_force::least_squares_scale(
+          format, {weight.values.data() + first, block}, tensor_scale);
+      for (size_t i = first; i < first + block; ++i) {
+        wanted[i] = scale * format.element_of(format.code_of(wanted[i], scale));
+      }
+      wanted_scales.push_back(scale);
+    }
+    CHECK(differences(result.dequantized.values, wanted) == "");
+    std::vector<double> scales = result.tensor<double>("scales");
+    if (format.scale == number_formats::ScaleType::kE8M0) {
+      scales.clear();
+      for (const uint8_t code : result.tensor<uint8_t>("scales")) {
+        scales.push_back(number_formats::decode_e8m0(code));
+      }
+    }
+    CHECK(differences(scales, wanted_scales) == "");
+    const auto bytes = result.tensor<uint8_t>("block_scales");
+    CHECK((bytes.size() == scales.size()) == format.has_tensor_scale());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      REQUIRE(tensor_scale * number_formats::decode(number_formats::kE4M3, bytes[i]) == scales[i]);
+    }
+  }
+}
+
+TEST_CASE("rtn with mse = 2 errs less than with a format's own scales, and equally for binary",
+          "[quantizers][rtn][number_formats]") {
+  const Matrix weight = random_matrix(40, 256, 9);
+  for (const std::string format : kRtnFormats) {
+    CAPTURE(format);
+    const double least = squared_error(setting(format, 2), weight);
+    const double usual = squared_error(setting(format), weight);
+    CHECK((format == "binary" ? least == usual : least < usual));
+  }
+  // Of the squares of normal weights: 0.190 with three levels (Max 1960, table I: 1.224, 0.612),
+  // and 0.263 with the levels 0, +-0.798, which is absmean (by hand, of the normal distribution).
+  double all = 0;
+  for (const double x : weight.values) {
+    all += x * x;
+  }
+  CHECK(squared_error(setting("ternary", 2), weight) / all == Approx(0.190).margin(0.01));
+  CHECK(squared_error(setting("ternary"), weight) / all == Approx(0.263).margin(0.01));
 }
 
 TEST_CASE("rtn hands out a number format as a table, indices and scales as they are stored",
@@ -142,9 +205,10 @@ TEST_CASE("rtn errs less with more bits of a number format", "[quantizers][rtn][
 TEST_CASE("rtn has the same bits of a number format for one and two threads, and on a device",
           "[quantizers][rtn][number_formats]") {
   const Matrix weight = random_matrix(100, 192, 6);
+  const double mse = GENERATE(0.0, 2.0);
   for (const std::string format : kRtnFormats) {
     CAPTURE(format);
-    QuantizerBench bench(setting(format), 192);
+    QuantizerBench bench(setting(format, mse), 192);
     const Quantized one = bench.quantize(weight);
     const HostThreads host(2);
     CHECK(differences(bench.quantize(weight).dequantized.values, one.dequantized.values) == "");
@@ -162,7 +226,8 @@ TEST_CASE("rtn says what does not go with a number format", "[quantizers][rtn][n
   CHECK(create_error(R"({"format":"nvfp4","sym":false})") ==
         "rtn: sym = false has no effect with format = nvfp4");
   CHECK(create_error(R"({"format":"ternary","mse":2.4})") ==
-        "rtn: mse has no effect with format = ternary");
+        "rtn: mse = 2.4, wanted 0, or 2 for the least squared error, with format = ternary");
+  CHECK(create_error(R"({"format":"ternary","mse":2})") == "");
   CHECK(create_error(R"({"format":"mxfp4","group_size":64})") ==
         "rtn: group_size = 64, but format = mxfp4 has blocks of 32");
   CHECK(create_error(R"({"format":"mxfp4","modules":["* bits=3"]})") ==
