@@ -103,6 +103,9 @@ TEST_CASE("quantize: the written folder has the loss that was measured, in every
       {"rtn:format=mxfp8_e4m3", "compressed-tensors"},
       {"rtn:format=fp8_e4m3,group_size=-1", "compressed-tensors"},
       {"rtn:format=fp8_e4m3,group_size=16", "compressed-tensors"},
+      {"rtn:format=nvfp4,mse=2", "compressed-tensors"},
+      {"rtn:format=mxfp4,mse=2", "compressed-tensors"},
+      {"rtn:format=fp8_e4m3,group_size=16,mse=2", "compressed-tensors"},
       {"rtn:bits=5,group_size=16", "template_format"},  // of somebody else
       {"nf4:block=64", "template_format"},              // looked up, in blocks across rows
   }));
