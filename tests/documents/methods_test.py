@@ -32,7 +32,7 @@ def program_of(name):
     return program
 
 
-page, costs, table = program_of("page"), program_of("costs"), program_of("table")
+page, costs, scales, table = program_of("page"), program_of("costs"), program_of("scales"), program_of("table")
 
 
 def numbers(name="table.json"):
@@ -158,6 +158,27 @@ class Methods(unittest.TestCase):
         self.assertGreater(len(both), 1)
         for name in both:
             self.assertAlmostEqual(held[name]["delta"], found[name]["rtn absmean"]["delta"], delta=1e-7, msg=name)
+
+    def test_numpy_finds_the_scales_of_least_error_of_ternary_weights(self):
+        """It searches in steps of 0.01 absmean, so the scales are not the same to the bit."""
+        held, found = numbers("scales.json"), numbers("ternary.json")["models"]
+        both = sorted(set(held) & set(found))
+        self.assertGreater(len(both), 1)
+        for name in both:
+            self.assertAlmostEqual(held[name]["rtn ternary 2"]["delta"], found[name]["rtn least"]["delta"], delta=5e-4, msg=name)
+
+    def test_the_table_of_scales_is_what_the_numbers_make(self):
+        shown = (SOURCE / "docs/number_formats.md").read_text(encoding="utf-8")
+        held = numbers("scales.json")
+        self.assertIn("\n".join(scales.rows(held)), shown, "run bench/methods/scales --print")
+        without = numbers()["cells"]
+        compared = 0
+        for name, cells in held.items():
+            for key in ("rtn ternary", "gptq ternary", "rtn nvfp4", "gptq nvfp4", "rtn mxfp4", "gptq mxfp4", "rtn fp8_e4m3"):
+                if "delta" in without[key].get(name, {}):
+                    compared += 1
+                    self.assertAlmostEqual(cells[f"{key} 0"]["delta"], without[key][name]["delta"], delta=1e-6, msg=f"{key}, {name}")
+        self.assertGreater(compared, 20)
 
     def test_prose_holds_no_measured_number(self):
         prose = re.sub(r"\{\{.*?\}\}|arXiv [\d.]+", "", (FOLDER / "page.in").read_text(encoding="utf-8"))
