@@ -48,7 +48,8 @@ def _cell(name, row):
     if value is None:
         return None, ""
     if name == "metric":
-        words = [value] + [row["label"]] * (row["label"] not in ("", value)) + [row["text"]] * bool(row["text"])
+        label = row["label"] or value  # "validation_loss block=128" names its metric; another label stands beside it
+        words = [value] * (value not in label.split()) + [label] + [row["text"]] * bool(row["text"])
         return value, ", ".join(words)
     if name in _TEXTS:
         value = 100 * value if name == "error" else value

@@ -142,12 +142,13 @@ def _interval_cell(spread):
     return out + "</td>"
 
 
-def _row_html(row):
+def _row_html(row, kinds, has_bits):
     value, bits = shown_value(row), shown_bits_per_byte(row)
     spreads = {spread.kind: spread for spread in row.spreads}
+    of_bits = "<td></td>" if bits is None else '<td class="n" data-v="%r">%+.4f</td>' % (bits, bits)
     return '<tr><td>%s</td><td class="n" data-v="%r">%+.4f</td>%s%s</tr>' % (
-        escape(row.what), value, value, "<td></td>" if bits is None else '<td class="n" data-v="%r">%+.4f</td>' % (bits, bits),
-        "".join(_interval_cell(spreads[kind]) if kind in spreads else "<td></td>" for kind in KINDS))
+        escape(row.what), value, value, of_bits if has_bits else "",
+        "".join(_interval_cell(spreads[kind]) if kind in spreads else "<td></td>" for kind in kinds))
 
 
 def _table(headings, rows, classes=""):
@@ -156,6 +157,15 @@ def _table(headings, rows, classes=""):
                                          escape(text)) for text, is_number, meaning in headings)
     return '<div class="scroll%s"><table class="sortable"><thead><tr>%s</tr></thead><tbody>%s</tbody></table></div>' % (
         classes, heads, "".join(rows))
+
+
+def _rows_html(contrast):
+    """Its rows as a table, without the columns that none of them fills."""
+    kinds = [kind for kind in KINDS if any(spread.kind == kind for row in contrast.rows for spread in row.spreads)]
+    has_bits = any(shown_bits_per_byte(row) is not None for row in contrast.rows)
+    titles = [value_name(contrast.spec), *["bits/byte"] * has_bits, *("over " + kind for kind in kinds)]
+    return _table([("where", False, ""), *((title, True, "") for title in titles)],
+                  (_row_html(row, kinds, has_bits) for row in contrast.rows))
 
 
 def _contrasts_html(report):
@@ -172,9 +182,7 @@ def _contrasts_html(report):
         out += ["<p>%s</p>" % escape(summary)] if summary else []
         out += ['<p class="bad">Not compared: %s.</p>' % escape(problem) for problem in contrast.problems]
         if contrast.rows:
-            headings = [("where", False, ""), *((text, True, "") for text in (
-                value_name(contrast.spec), "bits/byte", *("over " + kind for kind in KINDS)))]
-            out.append(_table(headings, map(_row_html, contrast.rows)))
+            out.append(_rows_html(contrast))
             out.append("<details><summary>In words</summary><ul>%s</ul></details>\n" % "".join(
                 "<li>%s</li>" % escape(sentence_of(contrast.spec, row)) for row in contrast.rows))
     return "".join(out) + "</section>\n"
