@@ -27,7 +27,7 @@ class Averager {
         }
       }
     }
-    const std::string json = candidate.complete(given);
+    const std::string json = complete(candidate, given);
     ok("create", table.create(json.data(), json.size(), &averaging, &error));
   }
   ~Averager() {

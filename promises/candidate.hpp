@@ -44,9 +44,6 @@ class Candidate {
   // Its live item; another one after set_threads() and start_afresh().
   virtual const quench_item& item() = 0;
   virtual const std::vector<Parameter>& parameters() const = 0;
-  // What an instance is made with: `given` over the defaults, as text.
-  std::string complete(const nlohmann::json& given) const;
-  const Parameter* find(std::string_view name) const;
 
   // What the host lets it use from here on.
   virtual void set_threads(uint32_t threads) = 0;
@@ -68,10 +65,17 @@ class Candidate {
   virtual std::filesystem::path sample() const { return {}; }
   // Values of parameters, in place of the defaults.
   virtual nlohmann::json settings() const { return nlohmann::json::object(); }
-  // What a family is tried on: the sample's config and safetensors. Throws Skipped where there is
-  // none.
-  virtual SmallModel model() const;
+  // What a family is tried on, in place of the sample's config and safetensors.
+  virtual std::optional<SmallModel> model() const { return std::nullopt; }
 };
+
+// The candidate's parameter of this name, or nullptr.
+const Parameter* find_parameter(const Candidate& candidate, std::string_view name);
+// What an instance is made with: `given` over the defaults, as text. Throws Skipped where a
+// required parameter has no value.
+std::string complete(const Candidate& candidate, const nlohmann::json& given);
+// What a family is tried on. Throws Skipped where there is nothing.
+SmallModel small_model(const Candidate& candidate);
 
 // The table of its item, as `quench_<kind>_table`.
 template <typename Table>

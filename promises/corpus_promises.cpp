@@ -14,7 +14,7 @@ class OpenCorpus {
  public:
   OpenCorpus(Candidate& candidate, const nlohmann::json& given)
       : table_(table_of<quench_corpus_table>(candidate)) {
-    const std::string json = candidate.complete(given);
+    const std::string json = complete(candidate, given);
     status_ = table_.open(json.data(), json.size(), &corpus_, &error_);
   }
   explicit OpenCorpus(Candidate& candidate) : OpenCorpus(candidate, {}) {
@@ -125,7 +125,7 @@ void end_stays_end(Candidate& candidate) {
 }
 
 void a_missing_file_is_named(Candidate& candidate) {
-  if (candidate.find("path") == nullptr) {
+  if (find_parameter(candidate, "path") == nullptr) {
     skip("it has no parameter path");
   }
   constexpr const char* kNowhere = "/there/is/no such file";

@@ -176,7 +176,7 @@ struct Calls {
   quench_error error{sizeof error, 0, {}};
 
   explicit Calls(Candidate& candidate)
-      : table(table_of<quench_format_table>(candidate)), json(candidate.complete({})) {}
+      : table(table_of<quench_format_table>(candidate)), json(complete(candidate, {})) {}
 
   void ok(const char* function, quench_status status) {
     expect(status == QUENCH_OK, "{}: got the error \"{}\"", function, error.message);

@@ -62,12 +62,12 @@ std::string parameters_for(Candidate& candidate, const Questions& questions) {
   for (const std::string& corpus : corpora_of(candidate)) {
     parameters[corpus] = "some_text";
   }
-  if (candidate.find("tasks") != nullptr) {
+  if (find_parameter(candidate, "tasks") != nullptr) {
     parameters["tasks"] = {"capitals"};
     parameters["files"] = (questions.folder() / "task.yaml").string();
     parameters["data"] = questions.folder().string();
   }
-  return candidate.complete(parameters);
+  return complete(candidate, parameters);
 }
 
 // Three documents, 6,000 ids below 50 in all.

@@ -58,7 +58,8 @@ void configs_of_others_are_left_alone(Candidate& candidate) {
   };
   const int32_t for_nothing = points("{}");
   expect(for_nothing == 0, "probe: gives an empty config {} points, wanted 0", for_nothing);
-  expect(points(candidate.model().config) > 0, "probe: gives its checkpoint's config 0 points");
+  expect(points(small_model(candidate).config) > 0,
+         "probe: gives its checkpoint's config 0 points");
 }
 
 void descriptions_agree(Candidate& candidate) {
@@ -135,7 +136,7 @@ std::vector<std::string> said_by(OpenModel& open) {
 }
 
 void a_description_wants_no_weights(Candidate& candidate) {
-  const SmallModel bare{candidate.model().config, {}};
+  const SmallModel bare{small_model(candidate).config, {}};
   OpenModel shapes(candidate, bare, QUENCH_OPEN_SHAPES);
   if (shapes.status != QUENCH_OK) {  // one that does not know the flag misses the tensors
     const OpenModel missing(candidate, bare);
@@ -278,7 +279,7 @@ void weights_come_back(Candidate& candidate) {
 void every_weight_is_there(Candidate& candidate) {
   OpenModel model(candidate);
   std::map<std::string, const SmallTensor*> given;
-  const SmallModel small = candidate.model();
+  const SmallModel small = small_model(candidate);
   for (const SmallTensor& tensor : small.tensors) {
     given[tensor.name] = &tensor;
   }
@@ -374,7 +375,7 @@ void a_cache_op_is_asked_and_leaves(Candidate& candidate) {
 
 // In float64, along one direction for each parameter.
 void gradients_are_those_of_differences(Candidate& candidate) {
-  OpenModel model(candidate, candidate.model(), 0, kit::kFloat64);
+  OpenModel model(candidate, small_model(candidate), 0, kit::kFloat64);
   if (model.status != QUENCH_OK) {
     skip("it does not open in float64");
   }
@@ -431,7 +432,7 @@ void gradients_are_those_of_differences(Candidate& candidate) {
 }
 
 void wrong_tensors_are_named(Candidate& candidate) {
-  const SmallModel small = candidate.model();
+  const SmallModel small = small_model(candidate);
   const auto refused = [&](const SmallModel& changed, const char* how, const std::string& name) {
     OpenModel model(candidate, changed);
     const std::string message = model.status == QUENCH_OK ? "" : model.error.message;
@@ -477,7 +478,7 @@ void ids_outside_the_vocabulary_are_refused(Candidate& candidate) {
 
 // No number of a config makes a family crash or take minutes.
 void numbers_of_a_config_are_checked(Candidate& candidate) {
-  const SmallModel small = candidate.model();
+  const SmallModel small = small_model(candidate);
   const auto good = nlohmann::json::parse(small.config);
   std::string message;
   const auto status_of = [&](const nlohmann::json& config) {

@@ -87,7 +87,7 @@ class OpenModel {
     status = table.open(&args, &model, &error);
   }
   // Throws Broken unless it opens.
-  explicit OpenModel(Candidate& candidate) : OpenModel(candidate, candidate.model()) {
+  explicit OpenModel(Candidate& candidate) : OpenModel(candidate, small_model(candidate)) {
     expect(status == QUENCH_OK, "open: got the error \"{}\"", error.message);
   }
   ~OpenModel() {

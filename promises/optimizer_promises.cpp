@@ -40,7 +40,7 @@ class Stepper {
   explicit Stepper(Candidate& candidate)
       : table_(table_of<quench_optimizer_table>(candidate)),
         weight_(tensor<float>({4, 6}, numbers<float>(1, 24))) {
-    const std::string json = candidate.complete({});
+    const std::string json = complete(candidate, {});
     ok("create", table_.create(json.data(), json.size(), &optimizer_, &error_));
     static const int64_t kShape[] = {4, 6};
     const quench_parameter_info info = {

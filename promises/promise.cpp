@@ -48,24 +48,25 @@ Verdict try_promise(const Promise& promise, Candidate& candidate) {
   }
 }
 
-const Parameter* Candidate::find(std::string_view name) const {
-  const std::vector<Parameter>& all = parameters();
+const Parameter* find_parameter(const Candidate& candidate, std::string_view name) {
+  const std::vector<Parameter>& all = candidate.parameters();
   const auto found = std::find_if(
       all.begin(), all.end(), [&](const Parameter& parameter) { return parameter.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 
-std::string Candidate::complete(const nlohmann::json& given) const {
-  const nlohmann::json set = settings();
+std::string complete(const Candidate& candidate, const nlohmann::json& given) {
+  const nlohmann::json set = candidate.settings();
   nlohmann::json out = nlohmann::json::object();
   std::string missing;
-  for (const Parameter& parameter : parameters()) {
+  for (const Parameter& parameter : candidate.parameters()) {
     if (given.contains(parameter.name)) {
       out[parameter.name] = given[parameter.name];
     } else if (set.contains(parameter.name)) {
       out[parameter.name] = set[parameter.name];
-    } else if (!parameter.preset && parameter.type == QUENCH_PARAMETER_PATH && !sample().empty()) {
-      out[parameter.name] = sample().string();
+    } else if (!parameter.preset && parameter.type == QUENCH_PARAMETER_PATH &&
+               !candidate.sample().empty()) {
+      out[parameter.name] = candidate.sample().string();
     } else if (parameter.preset) {
       out[parameter.name] = *parameter.preset;
     } else {
@@ -78,9 +79,12 @@ std::string Candidate::complete(const nlohmann::json& given) const {
   return out.dump();
 }
 
-SmallModel Candidate::model() const {
+SmallModel small_model(const Candidate& candidate) {
   namespace fs = std::filesystem;
-  const fs::path folder = sample();
+  if (std::optional<SmallModel> given = candidate.model()) {
+    return *std::move(given);
+  }
+  const fs::path folder = candidate.sample();
   if (!fs::is_regular_file(folder / "config.json")) {
     throw Skipped("there is no checkpoint to open: name a small one with --checkpoint");
   }

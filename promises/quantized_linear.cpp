@@ -203,7 +203,7 @@ QuantizerInput random_linear(int64_t out, int64_t in, int64_t rows) {
 
 QuantizerInstance::QuantizerInstance(Candidate& candidate, const nlohmann::json& parameters)
     : table(table_of<quench_quantizer_table>(candidate)) {
-  const std::string json = candidate.complete(parameters);
+  const std::string json = complete(candidate, parameters);
   quench_error error{sizeof error, 0, {}};
   const quench_status status = table.create(json.data(), json.size(), &quantizer, &error);
   expect(status == QUENCH_OK, "create: got the error \"{}\", wanted an instance for {}",

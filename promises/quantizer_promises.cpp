@@ -199,7 +199,7 @@ void codes_explain_the_weight(Candidate& candidate) {
            "dequantized [{}, {}] is {}, its code stands for {}", i / in, i % in,
            result.dequantized[i], explained);
   }
-  const Parameter* bits = candidate.find("bits");
+  const Parameter* bits = find_parameter(candidate, "bits");
   if (bits != nullptr && bits->preset && bits->preset->is_number_integer()) {
     const std::vector<double>& codes = result.tensors.at("codes");
     const double most = std::ldexp(1.0, bits->preset->get<int>()) - 1;
@@ -295,7 +295,7 @@ void bits_per_weight_can_be(Candidate& candidate) {
 }
 
 void last_group_may_be_shorter(Candidate& candidate) {
-  if (candidate.find("group_size") == nullptr) {
+  if (find_parameter(candidate, "group_size") == nullptr) {
     skip("it has no parameter group_size");
   }
   const QuantizedLinear result =

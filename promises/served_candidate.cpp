@@ -1,5 +1,6 @@
 #include "promises/served_candidate.hpp"
 
+#include <boost/dll/shared_library.hpp>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -10,8 +11,11 @@
 #include <utility>
 
 #include "core/error.hpp"
+#include "core/plugin/catalog/search_path.hpp"
+#include "core/plugin/library/library.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "promises/candidate.hpp"
+#include "promises/library.hpp"
 
 namespace quench::promises {
 
@@ -102,17 +106,27 @@ class ServedCandidate final : public Candidate {
   std::unique_ptr<ServedPlugins> served_;
 };
 
+const Library& library_beside(const std::filesystem::path& executable) {
+  const LoadedObject loaded = load_object(own_plugins(executable) / "host" / "promises.so");
+  if (loaded.object == nullptr) {
+    fail(QUENCH_FAILED_PRECONDITION, "what plugins promise: {}; `./dev build` makes it",
+         loaded.fault);
+  }
+  return *loaded.object->get<GetLibrary>(kLibrarySymbol)();
+}
+
 }  // namespace
 
 bool try_promises(const PluginDescription& description, const ServedOptions& options,
                   const OnVerdict& on_verdict) {
+  const Library& library = library_beside(options.worker.self);
   ServedCandidate candidate(description, options);
   bool kept = true;
   bool usable = true;
-  for (const Promise& promise : promises_of(description.kind)) {
+  for (const Promise& promise : library.of(description.kind)) {
     Verdict verdict{Outcome::kSkipped, "it breaks the first promise"};
     if (usable) {
-      verdict = try_promise(promise, candidate);
+      verdict = library.try_one(promise, candidate);
       candidate.set_threads(1);
     }
     if (HostServices::instance().cancel_flag()) {

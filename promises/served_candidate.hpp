@@ -19,7 +19,8 @@ struct ServedOptions {
 using OnVerdict = std::function<void(const Promise& promise, const Verdict& verdict)>;
 
 // Tries the promises of the plugin's kind one after the other, each with `on_verdict`. Returns
-// whether none is broken. Throws Error(CANCELLED) where the program is asked to stop.
+// whether none is broken. Throws Error(CANCELLED) where the program is asked to stop,
+// FAILED_PRECONDITION where the library of promises (promises/library.hpp) is not there.
 bool try_promises(const PluginDescription& description, const ServedOptions& options,
                   const OnVerdict& on_verdict);
 

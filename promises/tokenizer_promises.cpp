@@ -75,7 +75,7 @@ class OpenTokenizer {
  public:
   OpenTokenizer(Candidate& candidate, const std::string& bytes, const std::string& name)
       : table_(table_of<quench_tokenizer_table>(candidate)) {
-    const std::string json = candidate.complete({});
+    const std::string json = complete(candidate, {});
     status_ = table_.open(bytes.data(), bytes.size(), name.c_str(), json.data(), json.size(),
                           &encoder_, &error_);
   }

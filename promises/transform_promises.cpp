@@ -17,7 +17,7 @@ namespace {
 class Instance {
  public:
   explicit Instance(Candidate& candidate) : table(table_of<quench_transform_table>(candidate)) {
-    const std::string parameters = candidate.complete({});
+    const std::string parameters = complete(candidate, {});
     quench_error error{sizeof error, 0, {}};
     const quench_status status =
         table.create(parameters.data(), parameters.size(), &transform, &error);

@@ -24,7 +24,7 @@ class BuiltPlugin : public promises::Candidate {
   std::optional<int64_t> peak_during(const std::function<void()>& work) override;
   std::filesystem::path sample() const override { return sample_; }
   nlohmann::json settings() const override { return settings_; }
-  promises::SmallModel model() const override { return model_; }
+  std::optional<promises::SmallModel> model() const override { return model_; }
   void use_sample(std::filesystem::path sample) { sample_ = std::move(sample); }
   void use_settings(nlohmann::json settings) { settings_ = std::move(settings); }
   void use_model(promises::SmallModel model) { model_ = std::move(model); }

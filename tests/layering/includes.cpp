@@ -112,12 +112,18 @@ std::string host_objection(const std::string& file, const Include& include) {
 }
 
 std::string promises_objection(const std::string& file, const Include& include) {
-  if (is_torch(include.target) || is_cuda(include.target) || is_host_library(include.target)) {
+  if (is_torch(include.target) || is_cuda(include.target)) {
     return "promises are tried on the SDK alone";
   }
-  return !is_of_host(include.target) || file.starts_with("promises/served_candidate.")
-             ? ""
-             : "promises know the SDK, not the host, but for what serves a candidate";
+  if (file.starts_with("promises/served_candidate.")) {
+    return "";
+  }
+  if (is_host_library(include.target)) {
+    return "promises are tried on the SDK alone";
+  }
+  return is_of_host(include.target)
+             ? "promises know the SDK, not the host, but for what serves a candidate"
+             : "";
 }
 
 // `file` is plugins/<kind>/<id>/...: it may include its own folder and a library folder of its
