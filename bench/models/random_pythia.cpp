@@ -148,7 +148,7 @@ void write_ids(const std::filesystem::path& path, int64_t rows, int64_t length, 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  if (argc < 2 || *argv[1] == '-') {
     fmt::print(stderr, "usage: random_pythia FOLDER [ROWS=16] [LENGTH=2048] [SEED=0]\n");
     return 2;
   }
