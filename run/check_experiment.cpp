@@ -187,8 +187,7 @@ void check_metric_applies(const Experiment& experiment, const MetricCell& metric
 }
 
 void check_file(const char* what, const std::string& path) {
-  std::error_code error;
-  if (!fs::exists(path, error)) {
+  if (!exists_at(path)) {
     fail(QUENCH_NOT_FOUND, "{} {} does not exist{}", what, printable(path, 4096), hub_hint(path));
   }
 }

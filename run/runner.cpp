@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
-#include <filesystem>
 #include <iterator>
 #include <thread>
 
+#include "core/base/io/look.hpp"
 #include "core/error.hpp"
 #include "core/inputs/corpora/corpora.hpp"
 #include "core/plugin/calls/at_work.hpp"
@@ -99,8 +99,7 @@ const Error* untrained(const Job& job, const WeightsCell& weights) {
   }
   const MemberCells files = files_of(job.experiment, weights);
   const bool absent = std::any_of(files.begin(), files.end(), [](const CheckpointCell* file) {
-    std::error_code unreadable;
-    return !std::filesystem::exists(file->location, unreadable);
+    return !exists_at(file->location);
   });
   return absent ? &found->second : nullptr;
 }

@@ -4,7 +4,6 @@
 #include <arrow/ipc/reader.h>
 #include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -165,16 +164,6 @@ class ParquetFile final : public Batches {
   int group_ = 0;  // the next row group
 };
 
-bool exists(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0;
-}
-
-bool is_folder(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 std::string read_small_file(const std::string& path) {
   constexpr uint64_t kLimit = uint64_t{16} << 20;
   const File file(path);
@@ -215,12 +204,12 @@ std::vector<std::string> parquet_files_in(const std::string& path) {
 }  // namespace
 
 std::vector<std::string> data_files_of(const std::string& path) {
-  if (!is_folder(path)) {
+  if (!is_folder_at(path)) {
     return {path};
   }
   const std::string state_path = path + "/state.json";
-  if (!exists(state_path)) {
-    if (exists(path + "/dataset_dict.json")) {
+  if (!exists_at(state_path)) {
+    if (exists_at(path + "/dataset_dict.json")) {
       bad_state(path, "the folder holds several splits, wanted one of its subfolders");
     }
     std::vector<std::string> shards = parquet_files_in(path);

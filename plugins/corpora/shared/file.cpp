@@ -14,15 +14,59 @@
 
 namespace quench::corpora {
 
+quench_status status_of_path(int number) {
+  switch (number) {
+    case ENOENT:
+      return QUENCH_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case ENOTDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ENXIO:  // a socket
+      return QUENCH_INVALID_ARGUMENT;
+    default:
+      return QUENCH_DATA_LOSS;
+  }
+}
+
+namespace {
+
+// The mode of what stands at the path; 0: nothing that can be reached.
+mode_t mode_at(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) == 0) {
+    return status.st_mode;
+  }
+  if (status_of_path(errno) == QUENCH_DATA_LOSS) {
+    kit::fail(QUENCH_DATA_LOSS, "%s: cannot be looked at: %s", path.c_str(), std::strerror(errno));
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool exists_at(const std::string& path) {
+  return mode_at(path) != 0;
+}
+
+bool is_folder_at(const std::string& path) {
+  return S_ISDIR(mode_at(path));
+}
+
 // O_NONBLOCK: opening a named pipe must not wait for a writer. It has no effect on regular files.
 File::File(const std::string& path) : path_(path) {
   descriptor_ = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor_ < 0) {
-    kit::fail(errno == ENOENT ? QUENCH_NOT_FOUND : QUENCH_INVALID_ARGUMENT,
-              "%s: cannot be read: %s", path.c_str(), std::strerror(errno));
+    kit::fail(status_of_path(errno), "%s: cannot be read: %s", path.c_str(), std::strerror(errno));
   }
   struct stat status {};
-  if (fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) {
+  if (fstat(descriptor_, &status) != 0) {
+    const int number = errno;
+    close(descriptor_);
+    kit::fail(QUENCH_DATA_LOSS, "%s: cannot be looked at: %s", path.c_str(), std::strerror(number));
+  }
+  if (!S_ISREG(status.st_mode)) {
     close(descriptor_);
     kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted a file, got a folder, a pipe or a device",
               path.c_str());

@@ -7,7 +7,18 @@
 #include <string>
 #include <vector>
 
+#include "quench/abi/status.h"
+
 namespace quench::corpora {
+
+// What an error number of the system says of a path: NOT_FOUND, or INVALID_ARGUMENT for what its
+// user can mend; DATA_LOSS for want of memory or descriptors and for a disk that fails, which pass.
+quench_status status_of_path(int number);
+
+// What stands at a path, links followed. A look that fails by a fault that passes is not "nothing":
+// throws DATA_LOSS.
+bool exists_at(const std::string& path);
+bool is_folder_at(const std::string& path);
 
 // Owns a descriptor. Errors are kit::Error and start with the path.
 class File {

@@ -171,7 +171,7 @@ std::vector<std::string> files_below(const std::string& folder,
     }
   }
   if (error) {
-    kit::fail(QUENCH_FAILED_PRECONDITION, "%s: cannot be listed: %s", folder.c_str(),
+    kit::fail(status_of_path(error.value()), "%s: cannot be listed: %s", folder.c_str(),
               error.message().c_str());
   }
   if (out.empty()) {
@@ -179,12 +179,6 @@ std::vector<std::string> files_below(const std::string& folder,
   }
   std::sort(out.begin(), out.end());
   return out;
-}
-
-// False for a path that cannot be inspected: opening it as a file then reports the reason.
-bool is_folder(const std::string& path) {
-  std::error_code error;
-  return std::filesystem::is_directory(path, error);
 }
 
 class Text final : public kit::Corpus {
@@ -212,7 +206,7 @@ class Text final : public kit::Corpus {
     }
   };
 
-  explicit Text(const Params& params) : params_(params), folder_(is_folder(params.path.path)) {
+  explicit Text(const Params& params) : params_(params), folder_(is_folder_at(params.path.path)) {
     paths_ = folder_ ? files_below(params.path.path, params.files)
                      : std::vector<std::string>{params.path.path};
     kit::expects(!folder_ || (params.from == 0 && !params.to),

@@ -19,12 +19,11 @@ const std::vector<std::string>& study() {
 }
 
 std::vector<std::string> yaml_files(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) {
+  if (!fs::is_directory(path)) {
     return {path};
   }
   std::vector<std::string> out;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path, error)) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
     const std::string extension = entry.path().extension().string();
     if (extension == ".yaml" || extension == ".yml") {
       out.push_back(entry.path().string());

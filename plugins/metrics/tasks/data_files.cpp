@@ -39,14 +39,17 @@ std::string reader_of(const std::string& name) {
 }
 
 // Names in `folder` that begin with `start`, without save_to_disk's own files. Includes dangling
-// links, so that opening one reports the fault.
+// links, so that opening one reports the fault. A folder that is there and cannot be listed throws:
+// it is not one without files.
 std::vector<std::string> names_in(const fs::path& folder, const std::string& start) {
   std::vector<std::string> out;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder, error)) {
+  if (!fs::is_directory(folder)) {
+    return out;
+  }
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    if (name.starts_with(start) && !entry.is_directory(error) &&
-        !name.ends_with("dataset_info.json") && !name.ends_with("state.json")) {
+    if (name.starts_with(start) && !entry.is_directory() && !name.ends_with("dataset_info.json") &&
+        !name.ends_with("state.json")) {
       out.push_back(name);
     }
   }
@@ -76,8 +79,7 @@ std::vector<SplitFile> files_in(const fs::path& folder, const std::string& start
 
 // Finds a split below a data set's folder, in any of the usual layouts of data sets.
 std::vector<SplitFile> split_in(const fs::path& folder, const std::string& split) {
-  std::error_code error;
-  if (fs::exists(folder / split / "state.json", error)) {  // save_to_disk
+  if (fs::exists(folder / split / "state.json")) {  // save_to_disk
     return {{(folder / split).string(), "arrow"}};
   }
   for (const auto& found : {files_in(folder / split, ""), files_in(folder, split + "."),

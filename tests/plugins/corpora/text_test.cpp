@@ -1,4 +1,7 @@
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch.hpp>
 
@@ -18,6 +21,24 @@ namespace {
 ReadCorpus read(const json& parameters) {
   return read_corpus(plugin_item(CORPORA_DIR "/text.so", "corpus"), parameters);
 }
+
+// The process may open no further file while this lives.
+class NoDescriptors {
+ public:
+  NoDescriptors() {
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const int next = open("/", O_RDONLY | O_CLOEXEC);
+    close(next);
+    const rlimit none{static_cast<rlim_t>(next), before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &none);
+  }
+  ~NoDescriptors() { setrlimit(RLIMIT_NOFILE, &before_); }
+  NoDescriptors(const NoDescriptors&) = delete;
+  NoDescriptors& operator=(const NoDescriptors&) = delete;
+
+ private:
+  rlimit before_{};
+};
 
 }  // namespace
 
@@ -124,6 +145,23 @@ TEST_CASE("text: links in a folder are the files that they lead to", "[corpora][
   REQUIRE(mkfifo((dir / "pipe.txt").c_str(), 0600) == 0);
   CHECK(read(parameters).message ==
         (dir / "pipe.txt").string() + ": wanted a file, got a folder, a pipe or a device");
+}
+
+TEST_CASE("text: a want of descriptors is no fault of the file or folder", "[corpora][text]") {
+  const TemporaryDir dir;
+  const auto path = dir.write("a.txt", "one");
+  read({{"path", path}});  // what the library opens for itself
+  for (const auto& [given, message] :
+       {std::pair(path, ": cannot be read: Too many open files"),
+        std::pair(dir.path(), ": cannot be listed: Too many open files")}) {
+    ReadCorpus corpus;
+    {
+      const NoDescriptors none;
+      corpus = read({{"path", given}});
+    }
+    CHECK(corpus.message == given.string() + message);
+    CHECK(corpus.status == QUENCH_DATA_LOSS);
+  }
 }
 
 TEST_CASE("text: a bad file or range is an error that names it", "[corpora][text]") {
