@@ -11,7 +11,7 @@ its records must be those of the file that lies there.
 
 With --flips the trials are other ones: one bit of an input is another from the first open on, while its size and times are as they
 were. No value may be shown under the key of the file without the flip but the right one, nor may the run end by a signal.
---resume: the file that says how far the flips have come; a process that was killed goes on from there.
+--resume: the file that says how far flips, or the whole of the replaced inputs, have come; a process that was killed goes on from there.
 """
 import argparse
 import os
@@ -104,11 +104,11 @@ class Clock:
         self.start, self.seconds = time.monotonic(), seconds
 
     def is_over(self, share):
-        return self.seconds is not None and time.monotonic() - self.start > self.seconds * share
+        return time.monotonic() - self.start > self.seconds * share
 
 
-def swap_all(scenes, only, clock, shuffled):
-    """How many trials there were, how many there are in all, and how many went wrong."""
+def swaps_of(scenes, only):
+    """Every input at every open in every way. A rename changes times and so ends what is remembered of a file: bytes that rot come first."""
     trials = []
     for scene in scenes:
         for name in sorted(scene.others):
@@ -118,21 +118,35 @@ def swap_all(scenes, only, clock, shuffled):
                 print("%s, %s: %d opens" % (type(scene).__name__, name, count), flush=True)
         scene.reset()
         scene.know()  # to put the other file there and back ended what was remembered of it
-    clock = Clock(clock.seconds)  # without what it took to try all once
-    if clock.seconds is not None:
-        shuffled.shuffle(trials)
-    # A rename changes times and so ends what is remembered of a file: bytes that rot come first.
-    trials.sort(key=lambda each: each[2] != "rots")
+    return sorted(trials, key=lambda each: each[2] != "rots")
+
+
+def swap(scene, name, way, at, values):
+    fault = trial(scene, name, way, at, *values)
+    return fault and "%s, %s at open %d: %s" % (name, way, at, fault)
+
+
+def swap_each(trials, counted):
+    for number in counted.numbers():
+        counted.ended(trials[number][2], swap(*trials[number]))
+    return counted.conclude()
+
+
+def swap_some(trials, seconds, seed):
+    """As many as there is time for, without what it took to try all once; those that rot have most of it."""
+    shuffled = sorted(random.Random(seed).sample(trials, len(trials)), key=lambda each: each[2] != "rots")
+    clock = Clock(seconds)
     done = faults = 0
-    for scene, name, way, at, values in trials:
-        if clock.is_over(0.6 if way == "rots" else 1):
+    for each in shuffled:
+        if clock.is_over(0.6 if each[2] == "rots" else 1):
             continue
-        fault = trial(scene, name, way, at, *values)
+        fault = swap(*each)
         done += 1
         if fault:
             faults += 1
-            print("%s, %s at open %d: %s" % (name, way, at, fault), flush=True)
-    return done, len(trials), faults
+            print(fault, flush=True)
+    print("%d of %d trials, %d wrong (seed %d)" % (done, len(trials), faults, seed))
+    return 1 if faults or not done else 0
 
 
 def flip_some(scenes, only, seed, trials):
@@ -158,7 +172,6 @@ def main():
     arguments.add_argument("--resume")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        shuffled = random.Random(given.seed)
         build = os.path.abspath(given.build)
         wanted = [scene for scene in SCENES if given.scene in ("", scene.__name__)]
         for scene in wanted:
@@ -166,12 +179,13 @@ def main():
                 print("%s: left out, for want of %s" % (scene.__name__, scene.lack(build)), flush=True)
         scenes = [scene(os.path.join(os.path.realpath(folder), scene.__name__), os.path.abspath(given.sources), build)
                   for scene in wanted if not scene.lack(build)]
+        what = "of %s%s" % (given.scene or "all scenes", given.only and " in " + given.only)
         if given.flips is not None:
-            what = "flips of %s%s" % (given.scene or "all scenes", given.only and " in " + given.only)
-            return flip_some(scenes, given.only, given.seed, Trials(what, given.flips, given.seed, given.seconds, given.resume))
-        done, planned, faults = swap_all(scenes, given.only, Clock(given.seconds), shuffled)
-        print("%d of %d trials, %d wrong (seed %d)" % (done, planned, faults, given.seed))
-        return 1 if faults or not done else 0
+            return flip_some(scenes, given.only, given.seed, Trials("flips " + what, given.flips, given.seed, given.seconds, given.resume))
+        trials = swaps_of(scenes, given.only)
+        if given.seconds is not None:
+            return swap_some(trials, given.seconds, given.seed)
+        return swap_each(trials, Trials("replaced inputs " + what, len(trials), given.seed, resume=given.resume))
 
 
 if __name__ == "__main__":
