@@ -81,7 +81,7 @@ class Reader {
     }
     if (record_fields().size() < json_.size()) {
       for (const auto& [name, value] : json_.items()) {
-        const auto same = [&](const RecordField& field) { return field.name == name; };
+        const auto same = [&name = name](const RecordField& field) { return field.name == name; };
         if (std::none_of(record_fields().begin(), record_fields().end(), same)) {
           fail(QUENCH_DATA_LOSS, "{}: schema {} has no field '{}'", where_, kRecordSchema,
                printable(name, 40));
