@@ -1,6 +1,8 @@
 #include "core/hub/hub_spec.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <string_view>
 #include <vector>
 
 #include "core/error.hpp"
