@@ -13,6 +13,7 @@ set(headers_catch <catch2/catch.hpp>)
 set(headers_torch <ATen/core/Tensor.h> <ATen/core/grad_mode.h> <ATen/ops/arange.h> <ATen/ops/cat.h> <ATen/ops/empty.h>
     <ATen/ops/empty_like.h> <ATen/ops/from_blob.h> <ATen/ops/full.h> <ATen/ops/mm.h> <ATen/ops/ones.h> <ATen/ops/zeros.h>
     <ATen/ops/zeros_like.h>)
+set(headers_autograd <torch/csrc/autograd/custom_function.h>)
 
 set(quiet_bounds -Wno-array-bounds -Wno-restrict -Wno-stringop-overflow -Wno-stringop-overread)
 
@@ -79,7 +80,7 @@ function(precompile_headers)
   add_precompiled_headers(plugins HEADERS ${headers_json} LINK nlohmann_json::nlohmann_json)
   quench_plugin_flags(precompiled_plugins)
   if(torch)
-    add_precompiled_headers(plugins_torch HEADERS ${headers_torch} LINK quench::torch)
+    add_precompiled_headers(plugins_torch HEADERS ${headers_torch} ${headers_autograd} LINK quench::torch)
     quench_plugin_flags(precompiled_plugins_torch)
   endif()
   if(QUENCH_TESTS)

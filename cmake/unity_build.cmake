@@ -33,7 +33,6 @@ set(compiled_alone
     plugins/models/decoder/decoder.cpp
     plugins/models/decoder/device.cpp
     plugins/models/decoder/double_backward/attention.cpp
-    plugins/models/decoder/double_backward/norm.cpp
     plugins/models/decoder/double_backward/pointwise.cpp
     plugins/models/decoder/likelihoods.cpp
     plugins/models/decoder/linear.cpp
