@@ -37,7 +37,10 @@ int list(Context& context, const PluginsOptions& /*options*/) {
     answer(plugins_list_json(context.catalog()));
   } else {
     const PluginsList all = plugins_list(context.catalog());
-    const std::vector<ColumnFit> fits = {kWhole, {8, 0}, {SIZE_MAX, 2}, {12, 3}, {16, 1}};
+    const size_t summary =
+        output_columns().value_or(0) < 100 ? 12 : 40;  // the library leaves first
+    const std::vector<ColumnFit> fits = {
+        kWhole, {8, 0}, {SIZE_MAX, 2}, {summary, 3}, {SIZE_MAX, 1}};
     fmt::print("{}", all.rows.size() == 1 ? "no plugins found\n"
                                           : aligned_table(all.rows, fits, output_columns()));
     for (const std::string& note : all.notes) {

@@ -126,21 +126,60 @@ std::string left_out_line(const std::vector<std::string>& names, size_t width) {
          "\n";
 }
 
-// Numbers are never cut: a table of numbers alone stays wider than the terminal.
-std::string fitted(Rows rows, std::vector<ColumnFit> fits, size_t width,
-                   std::vector<std::string> left_out = {}) {
+struct Fitted {
+  Rows rows;
+  std::vector<std::string> left_out = {};  // titles
+  bool fits = false;                       // numbers are never cut, so that it may not
+};
+
+Fitted fit(Rows rows, std::vector<ColumnFit> fits, size_t width,
+           std::vector<std::string> left_out = {}) {
   fits.resize(std::max(fits.size(), widths_of(rows).size()));
   for (;;) {
-    if (const std::optional<Rows> fit = squeezed(rows, fits, width)) {
-      return aligned(*fit) + (left_out.empty() ? "" : left_out_line(left_out, width));
+    if (std::optional<Rows> narrower = squeezed(rows, fits, width)) {
+      return {*std::move(narrower), std::move(left_out), true};
     }
     const std::optional<size_t> column = first_to_leave(fits);
     if (!column) {
-      return aligned(rows) + (left_out.empty() ? "" : left_out_line(left_out, width));
+      return {std::move(rows), std::move(left_out), false};
     }
     left_out.push_back(rows.front()[*column]);
     leave_out(rows, fits, *column);
   }
+}
+
+std::string text_of(const Fitted& table, size_t width) {
+  return aligned(table.rows) + (table.left_out.empty() ? "" : left_out_line(table.left_out, width));
+}
+
+// The cell that every row has in the column; "" where they differ.
+std::string shared_cell(const Rows& rows, size_t column) {
+  const bool same = rows.size() > 1 &&
+                    std::all_of(rows.begin() + 1, rows.end(),
+                                [&](const auto& row) { return row[column] == rows[1][column]; });
+  return same ? rows[1][column] : "";
+}
+
+// The fewest characters with which the column's title is whole and its cells can be told apart.
+size_t least_telling(const Rows& rows, size_t column) {
+  std::set<std::string> cells;
+  size_t widest = 0;
+  for (size_t r = 1; r < rows.size(); ++r) {
+    cells.insert(rows[r][column]);
+    widest = std::max(widest, columns_of(rows[r][column]));
+  }
+  const auto tells = [&](size_t columns) {
+    std::set<std::string> short_cells;
+    for (const std::string& cell : cells) {
+      short_cells.insert(shortened(cell, columns));
+    }
+    return short_cells.size() == cells.size();
+  };
+  size_t least = std::max(widest, columns_of(rows[0][column]));
+  while (least > columns_of(rows[0][column]) && tells(least - 1)) {
+    --least;
+  }
+  return least;
 }
 
 std::string with_error(double value, double standard_error, int digits) {
@@ -230,7 +269,8 @@ std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& che
 
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<ColumnFit>& fits, std::optional<size_t> width) {
-  return width ? fitted(printable_cells(rows), fits, *width) : aligned(printable_cells(rows));
+  return width ? text_of(fit(printable_cells(rows), fits, *width), *width)
+               : aligned(printable_cells(rows));
 }
 
 void print_table(const std::vector<std::vector<std::string>>& rows,
@@ -394,28 +434,45 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
   return {std::move(rows), std::move(failures), names};
 }
 
-// First names give way, then standard errors, then the bits, then the metric.
+// First a metric that all rows have goes into a line below; then names give way as far as they tell
+// rows apart, then standard errors and the bits are left out, then names give way further.
 std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
-  constexpr ColumnFit kName{8, 0};
   const RecordRows whole = record_rows(entries, true);
-  std::vector<ColumnFit> fits(whole.of_names, kName);
-  fits.insert(fits.end(), {kName, kName, {SIZE_MAX, 1}, {6, 2}, kWhole, kWhole});
-  std::vector<ColumnFit> staying = fits;
-  for (ColumnFit& fit : staying) {
-    fit.leaves = 0;
+  Rows rows = printable_cells(whole.rows);
+  std::string below = whole.failures.empty() ? "" : folded(whole.failures, width);
+  if (total_of(widths_of(rows)) <= width) {
+    return aligned(rows) + below;
   }
-  staying.resize(widths_of(whole.rows).size());
-  const Rows cells = printable_cells(whole.rows);
-  std::string out;
-  if (const std::optional<Rows> fit = squeezed(cells, staying, width)) {
-    out = aligned(*fit);
-  } else {
-    const Rows plain = record_rows(entries, false).rows;
-    const bool same = plain == whole.rows;
-    out = fitted(printable_cells(plain), fits, width,
-                 same ? std::vector<std::string>() : std::vector<std::string>{"standard errors"});
+  const size_t names = whole.of_names + 2;
+  const size_t metric = names + 1;
+  std::vector<ColumnFit> fits(names, ColumnFit{8, 0});
+  fits.insert(fits.end(), {{SIZE_MAX, 1}, {6, 2}, kWhole, kWhole});
+  Rows plain = printable_cells(record_rows(entries, false).rows);
+  if (const std::string shared = shared_cell(rows, metric); !shared.empty()) {
+    std::vector<ColumnFit> unused = fits;
+    leave_out(rows, unused, metric);
+    leave_out(plain, fits, metric);
+    below = folded("metric of every row: " + shared, width) + "\n" + below;
   }
-  return out + (whole.failures.empty() ? "" : folded(whole.failures, width));
+  std::vector<ColumnFit> telling = fits;
+  for (size_t c = 0; c < names; ++c) {
+    telling[c].least = least_telling(rows, c);
+  }
+  std::vector<ColumnFit> staying = telling;
+  for (ColumnFit& column : staying) {
+    column.leaves = 0;
+  }
+  staying.resize(widths_of(rows).size());
+  if (const std::optional<Rows> narrower = squeezed(rows, staying, width)) {
+    return aligned(*narrower) + below;
+  }
+  const std::vector<std::string> left_out =
+      plain == rows ? std::vector<std::string>() : std::vector<std::string>{"standard errors"};
+  Fitted table = fit(plain, telling, width, left_out);
+  if (!table.fits) {
+    table = fit(plain, fits, width, left_out);
+  }
+  return text_of(table, width) + below;
 }
 
 }  // namespace

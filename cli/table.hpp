@@ -73,7 +73,8 @@ std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& che
 // One line per checkpoint and quantizer: what the point of the sweep sets, and what the metric
 // measured on (its corpus, its block), where the entries differ in it, loss, its standard error,
 // ΔQL ± one standard error, bits per weight; failed cells with their errors below. Text is no wider
-// than `width`: names are shortened, then standard errors, bits and metric left out.
+// than `width`: a metric that all rows have stands below them, names are shortened while they tell
+// rows apart, then standard errors and bits left out, then names shortened further.
 std::string records_table(const std::vector<TableEntry>& entries,
                           std::optional<size_t> width = std::nullopt);
 std::string records_table(const std::vector<Record>& records,

@@ -142,16 +142,46 @@ TEST_CASE("table: a narrow table of records loses errors, bits and metric in thi
   const Record quantized = record("step10", rtn, 3.5);
   const std::vector<Record> records = {floating, quantized, error_of(quantized, 1.0 / 6, 0.001)};
   CHECK(records_table(records, 200) == records_table(records));
+  CHECK(records_table(records, 70) ==
+        "checkpoint  quantizer   bits  value              error ΔQL\n"
+        "step10      float       -     3.00000 ± 0.01000\n"
+        "step10      rtn bits=3  3.25  3.50000            16.667 ± 0.100 %\n"
+        "metric of every row: validation_loss\n");
   CHECK(records_table(records, 60) ==
-        "checkpoint  quantizer   bits  metric      value    error ΔQL\n"
-        "step10      float       -     validatio…  3.00000\n"
-        "step10      rtn bits=3  3.25  validatio…  3.50000  16.667 %\n"
-        "too narrow for standard errors; a wider terminal or `| cat`\n  shows it\n");
+        "checkpoint  quantizer   bits  value    error ΔQL\n"
+        "step10      float       -     3.00000\n"
+        "step10      rtn bits=3  3.25  3.50000  16.667 %\n"
+        "too narrow for standard errors; a wider terminal or `| cat`\n  shows it\n"
+        "metric of every row: validation_loss\n");
   CHECK(records_table(records, 46) ==
-        "checkpo…  quantiz…  metric  value    error ΔQL\n"
-        "step10    float     valid…  3.00000\n"
-        "step10    rtn bit…  valid…  3.50000  16.667 %\n"
-        "too narrow for standard errors, bits; a wider\n  terminal or `| cat` shows it\n");
+        "checkpoint  quantizer   value    error ΔQL\n"
+        "step10      float       3.00000\n"
+        "step10      rtn bits=3  3.50000  16.667 %\n"
+        "too narrow for standard errors, bits; a wider\n  terminal or `| cat` shows it\n"
+        "metric of every row: validation_loss\n");
+  CHECK(records_table(records, 40) ==
+        "checkpoi…  quantizer  value    error ΔQL\n"
+        "step10     float      3.00000\n"
+        "step10     rtn bits…  3.50000  16.667 %\n"
+        "too narrow for standard errors, bits; a\n  wider terminal or `| cat` shows it\n"
+        "metric of every row: validation_loss\n");
+}
+
+TEST_CASE("table: names of a narrow table tell its rows apart before it has standard errors",
+          "[core][cli]") {
+  std::vector<Record> records;
+  for (const char* name : {"step300", "step450"}) {
+    records.push_back(record(std::string("a branch of the study ") + name, nullptr, 2));
+    records.back().standard_error = 0.01;
+  }
+  records.push_back(records[0]);
+  records[2].metric = "accuracy";  // so that the metric stays in the rows
+  CHECK(records_table(records, 78) ==
+        "checkpoint                     quantizer  bits  metric      value    error ΔQL\n"
+        "a branch of the study step300  float      -     validatio…  2.00000\n"
+        "a branch of the study step450  float      -     validatio…  2.00000\n"
+        "a branch of the study step300  float      -     accuracy    2.00000\n"
+        "too narrow for standard errors; a wider terminal or `| cat` shows it\n");
 }
 
 TEST_CASE("table: weights that are stored as codes are not called float", "[core][cli]") {
