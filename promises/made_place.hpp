@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <iterator>
 #include <map>
 #include <string>
 #include <utility>

@@ -1,5 +1,6 @@
 // The loss landscape of a real trajectory: its plane against the reference's, its corners against
 // the losses of the models that lie there.
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>

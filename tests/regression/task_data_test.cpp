@@ -2,6 +2,7 @@
 // against the requests that lm-eval makes of the same records.
 #include <catch2/catch.hpp>
 #include <fstream>
+#include <sstream>
 
 #include "tests/regression/program.hpp"
 #include "tests/support/fixtures.hpp"

@@ -2,6 +2,7 @@
 // side lends to the other.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <memory>

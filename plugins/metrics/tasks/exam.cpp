@@ -1,6 +1,7 @@
 #include "metrics/tasks/exam.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 
 #include "metrics/tasks/python_random.hpp"

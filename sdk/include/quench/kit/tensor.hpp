@@ -1,6 +1,7 @@
 // Checked access to borrowed tensor views, and conversion between any float dtype and double.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <initializer_list>
