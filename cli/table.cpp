@@ -458,12 +458,7 @@ std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   for (size_t c = 0; c < names; ++c) {
     telling[c].least = least_telling(rows, c);
   }
-  std::vector<ColumnFit> staying = telling;
-  for (ColumnFit& column : staying) {
-    column.leaves = 0;
-  }
-  staying.resize(widths_of(rows).size());
-  if (const std::optional<Rows> narrower = squeezed(rows, staying, width)) {
+  if (const std::optional<Rows> narrower = squeezed(rows, telling, width)) {
     return aligned(*narrower) + below;
   }
   const std::vector<std::string> left_out =
