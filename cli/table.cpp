@@ -482,6 +482,7 @@ std::string records_table(const std::vector<TableEntry>& entries, std::optional<
 
 std::string records_table(const std::vector<Record>& records, std::optional<size_t> width) {
   std::vector<std::string> texts;
+  texts.reserve(records.size());
   for (const Record& record : records) {
     texts.push_back(canonical_json(to_json(record)));
   }
