@@ -1,5 +1,5 @@
-# Sources of one target are compiled eight at a time: what libtorch's and the host's headers instantiate is then made once
-# for eight and not once for each. A source whose own names clash with a neighbour's is compiled alone, and so is C. The
+# Sources of one target are compiled sixteen at a time: what libtorch's and the host's headers instantiate is then made once
+# for sixteen and not once for each. A source whose own names clash with a neighbour's is compiled alone, and so is C. The
 # presets `asan`, `tidy` and `fuzz` compile each source alone.
 #
 #   unite_sources(<target>)
@@ -28,16 +28,6 @@ set(compiled_alone
     core/store/home_inventory.cpp
     core/store/run_scan.cpp
     plugins/metrics/curvature/graph_bytes.cpp
-    plugins/models/decoder/activation.cpp
-    plugins/models/decoder/blocked_attention.cpp
-    plugins/models/decoder/decoder.cpp
-    plugins/models/decoder/device.cpp
-    plugins/models/decoder/double_backward/attention.cpp
-    plugins/models/decoder/double_backward/pointwise.cpp
-    plugins/models/decoder/likelihoods.cpp
-    plugins/models/decoder/linear.cpp
-    plugins/models/decoder/log_sums.cpp
-    plugins/models/decoder/weights.cpp
     plugins/tokenizers/sentencepiece/unigram.cpp
     run/manifest/cluster_keys.cpp
     run/manifest/manifest_items.cpp
@@ -77,5 +67,5 @@ function(unite_sources target)
       set_source_files_properties("${source}" TARGET_DIRECTORY ${target} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
     endif()
   endforeach()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 16)
 endfunction()

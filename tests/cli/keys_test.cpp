@@ -21,7 +21,7 @@ using quench::test::Workplace;
 
 namespace {
 
-const std::string kManifest =
+const std::string kTinyManifest =
     "name: m\n"
     "checkpoints: {model: tiny}\n"
     "calibration: {lines: {corpus: v, sequences: 4, length: 16}}\n"
@@ -49,7 +49,7 @@ std::string build_id(const fs::path& built = kQuantizer) {
 class Study {
  public:
   Study() {
-    here.folder().write("m.yaml", kManifest);
+    here.folder().write("m.yaml", kTinyManifest);
     const Outcome ran = here.run({"run", "m.yaml"});
     INFO(ran.err);
     REQUIRE(ran.code == 0);

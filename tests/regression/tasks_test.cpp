@@ -15,7 +15,7 @@ namespace {
 // Of a log-likelihood, between two float32 forwards of different shapes.
 constexpr double kTolerance = 2e-4;
 
-const std::string kTasks =
+const std::string kSmallTasks =
     "arc_challenge+arc_easy+commonsense_qa+mmlu_abstract_algebra+mmlu_anatomy+"
     "mmlu_high_school_us_history+mmlu_world_religions+openbookqa+piqa+pubmedqa+sciq+social_iqa+"
     "winogrande";
@@ -30,7 +30,7 @@ std::vector<nlohmann::json> lines_of(const std::filesystem::path& path) {
 }
 
 nlohmann::json measured(const std::filesystem::path& model, const std::filesystem::path& data,
-                        const std::string& rest, const std::string& tasks = kTasks,
+                        const std::string& rest, const std::string& tasks = kSmallTasks,
                         const std::string& threads = "2") {
   return quench_json({"eval", model.string(), "--threads", threads, "--metric",
                       "tasks:tasks=" + tasks + ",data=" + data.string() + "," + rest})

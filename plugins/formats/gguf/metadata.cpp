@@ -40,25 +40,25 @@ struct TypeInfo {
 };
 
 // By number.
-constexpr std::array<TypeInfo, 13> kTypes = {{{"uint8", 1},
-                                              {"int8", 1},
-                                              {"uint16", 2},
-                                              {"int16", 2},
-                                              {"uint32", 4},
-                                              {"int32", 4},
-                                              {"float32", 4},
-                                              {"bool", 1},
-                                              {"string", 0},
-                                              {"array", 0},
-                                              {"uint64", 8},
-                                              {"int64", 8},
-                                              {"float64", 8}}};
+constexpr std::array<TypeInfo, 13> kMetadataTypes = {{{"uint8", 1},
+                                                      {"int8", 1},
+                                                      {"uint16", 2},
+                                                      {"int16", 2},
+                                                      {"uint32", 4},
+                                                      {"int32", 4},
+                                                      {"float32", 4},
+                                                      {"bool", 1},
+                                                      {"string", 0},
+                                                      {"array", 0},
+                                                      {"uint64", 8},
+                                                      {"int64", 8},
+                                                      {"float64", 8}}};
 
 uint32_t read_type(Cursor& cursor, const std::string& key) {
   const auto type = cursor.number<uint32_t>("type of a value");
-  if (type >= kTypes.size()) {
+  if (type >= kMetadataTypes.size()) {
     cursor.fail(shown(key) + ": type " + std::to_string(type) + ", wanted 0.." +
-                std::to_string(kTypes.size() - 1));
+                std::to_string(kMetadataTypes.size() - 1));
   }
   return type;
 }
@@ -124,9 +124,9 @@ Value read_array(Cursor& cursor, const std::string& key) {
     cursor.fail(shown(key) + ": an array of arrays, wanted an array of values");
   }
   const auto count = cursor.number<uint64_t>("length of an array");
-  const uint64_t bytes = kTypes.at(type).bytes;
+  const uint64_t bytes = kMetadataTypes.at(type).bytes;
   Value value;
-  value.type = "array of " + std::to_string(count) + " " + kTypes.at(type).name;
+  value.type = "array of " + std::to_string(count) + " " + kMetadataTypes.at(type).name;
   if (count > cursor.remaining() / (bytes == 0 ? sizeof(uint64_t) : bytes)) {
     cursor.fail(shown(key) + ": " + value.type + ", the file has " +
                 std::to_string(cursor.remaining()) + " more bytes");
@@ -155,7 +155,7 @@ Value read_value(Cursor& cursor, const std::string& key) {
   if (type == kArray) {
     value = read_array(cursor, key);
   } else {
-    value.type = kTypes.at(type).name;
+    value.type = kMetadataTypes.at(type).name;
     value.content = type == kString ? read_string(cursor) : read_scalar(cursor, type);
   }
   value.offset = offset;

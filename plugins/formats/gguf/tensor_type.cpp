@@ -11,24 +11,20 @@ namespace quench::gguf {
 
 namespace {
 
-using kit::kBFloat16;
-using kit::kFloat16;
-using kit::kFloat32;
-
 constexpr std::array<TensorType, 13> kTypes = {{
-    {0, "F32", 1, 4, kFloat32, nullptr, {}},
-    {1, "F16", 1, 2, kFloat16, nullptr, {}},
-    {30, "BF16", 1, 2, kBFloat16, nullptr, {}},
-    {2, "Q4_0", 32, 18, kFloat32, decode_q4_0, {4, 32, true}},
-    {3, "Q4_1", 32, 20, kFloat32, decode_q4_1, {4, 32, false}},
-    {6, "Q5_0", 32, 22, kFloat32, decode_q5_0, {5, 32, true}},
-    {7, "Q5_1", 32, 24, kFloat32, decode_q5_1, {5, 32, false}},
-    {8, "Q8_0", 32, 34, kFloat32, decode_q8_0, {8, 32, true}},
-    {10, "Q2_K", 256, 84, kFloat32, decode_q2_k, {2, 16, false}},
-    {11, "Q3_K", 256, 110, kFloat32, decode_q3_k, {3, 16, true}},
-    {12, "Q4_K", 256, 144, kFloat32, decode_q4_k, {4, 32, false}},
-    {13, "Q5_K", 256, 176, kFloat32, decode_q5_k, {5, 32, false}},
-    {14, "Q6_K", 256, 210, kFloat32, decode_q6_k, {6, 16, true}},
+    {0, "F32", 1, 4, kit::kFloat32, nullptr, {}},
+    {1, "F16", 1, 2, kit::kFloat16, nullptr, {}},
+    {30, "BF16", 1, 2, kit::kBFloat16, nullptr, {}},
+    {2, "Q4_0", 32, 18, kit::kFloat32, decode_q4_0, {4, 32, true}},
+    {3, "Q4_1", 32, 20, kit::kFloat32, decode_q4_1, {4, 32, false}},
+    {6, "Q5_0", 32, 22, kit::kFloat32, decode_q5_0, {5, 32, true}},
+    {7, "Q5_1", 32, 24, kit::kFloat32, decode_q5_1, {5, 32, false}},
+    {8, "Q8_0", 32, 34, kit::kFloat32, decode_q8_0, {8, 32, true}},
+    {10, "Q2_K", 256, 84, kit::kFloat32, decode_q2_k, {2, 16, false}},
+    {11, "Q3_K", 256, 110, kit::kFloat32, decode_q3_k, {3, 16, true}},
+    {12, "Q4_K", 256, 144, kit::kFloat32, decode_q4_k, {4, 32, false}},
+    {13, "Q5_K", 256, 176, kit::kFloat32, decode_q5_k, {5, 32, false}},
+    {14, "Q6_K", 256, 210, kit::kFloat32, decode_q6_k, {6, 16, true}},
 }};
 
 // Those that are refused by name.

@@ -24,7 +24,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-constexpr uint64_t kElements = uint64_t{1} << 15;  // elements per task
+constexpr uint64_t kElementsPerTask = uint64_t{1} << 15;
 
 bool has_kernels(const at::Tensor& x) {
   return matrix::on_host(x) && (x.scalar_type() == at::kFloat || x.scalar_type() == at::kDouble);
@@ -33,7 +33,7 @@ bool has_kernels(const at::Tensor& x) {
 // Calls body(at) with pointers of x's type: at(tensor) is that of its element `begin`.
 template <typename T, typename Body>
 void for_elements(const at::Tensor& like, Body&& body) {
-  kit::parallel_for(static_cast<uint64_t>(like.numel()), kElements,
+  kit::parallel_for(static_cast<uint64_t>(like.numel()), kElementsPerTask,
                     [&](uint64_t begin, uint64_t end) {
                       body([begin](const at::Tensor& x) { return x.mutable_data_ptr<T>() + begin; },
                            static_cast<size_t>(end - begin));

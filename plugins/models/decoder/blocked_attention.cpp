@@ -27,7 +27,7 @@ namespace {
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
-struct Operands {
+struct AttentionOperands {
   at::Tensor q;
   at::Tensor k;
   at::Tensor v;
@@ -87,7 +87,7 @@ void score(const CausalBlock& block, Rows<const T> q, const Panels<T>& keys, dou
 }
 
 template <typename T>
-at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
+at::Tensor forward_of(const AttentionOperands& of, const at::Tensor& sums) {
   const Queries queries(of.q, of.mask);
   const int64_t length = queries.length;
   const int64_t width = queries.width;
@@ -124,7 +124,7 @@ at::Tensor forward_of(const Operands& of, const at::Tensor& sums) {
 template <typename T>
 class HeadBackward {
  public:
-  HeadBackward(const Operands& of, const at::Tensor& dy, const at::Tensor& sums,
+  HeadBackward(const AttentionOperands& of, const at::Tensor& dy, const at::Tensor& sums,
                const variable_list& made)
       : of_(of),
         dy_(dy),
@@ -229,7 +229,7 @@ class HeadBackward {
     }
   }
 
-  const Operands& of_;
+  const AttentionOperands& of_;
   const at::Tensor& dy_;
   const at::Tensor& sums_;
   const variable_list& made_;
@@ -241,7 +241,8 @@ class HeadBackward {
 };
 
 template <typename T>
-variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Tensor& sums) {
+variable_list backward_of(const at::Tensor& dy, const AttentionOperands& of,
+                          const at::Tensor& sums) {
   variable_list made = {at::empty(dy.sizes(), of.q.options()),
                         at::empty(of.k.sizes(), of.k.options()),
                         at::empty(of.k.sizes(), of.k.options())};
@@ -249,13 +250,13 @@ variable_list backward_of(const at::Tensor& dy, const Operands& of, const at::Te
   return made;
 }
 
-at::Tensor run(const Operands& of, const at::Tensor& sums) {
+at::Tensor attend(const AttentionOperands& of, const at::Tensor& sums) {
   return of.q.scalar_type() == at::kDouble ? forward_of<double>(of, sums)
                                            : forward_of<float>(of, sums);
 }
 
-Operands widened(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
-                 const at::Tensor& mask, double cap) {
+AttentionOperands widened(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
+                          const at::Tensor& mask, double cap) {
   const at::ScalarType wide = wide_type(q);
   return {plain(q, wide), plain(k, wide), plain(v, wide), mask, cap};
 }
@@ -268,7 +269,7 @@ struct Mask {
 struct BlockedAttention : torch::autograd::Function<BlockedAttention> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
                             const at::Tensor& v, const Mask& mask, double cap) {
-    const Operands of = widened(q, k, v, mask.visible, cap);
+    const AttentionOperands of = widened(q, k, v, mask.visible, cap);
     const at::Tensor sums = empty_sums(of.q);
     context->saved_data["q"] = of.q;
     context->saved_data["k"] = of.k;
@@ -277,13 +278,13 @@ struct BlockedAttention : torch::autograd::Function<BlockedAttention> {
     context->saved_data["cap"] = cap;
     context->saved_data["sums"] = sums;
     context->saved_data["type"] = static_cast<int64_t>(q.scalar_type());
-    return plain(run(of, sums), q.scalar_type());
+    return plain(attend(of, sums), q.scalar_type());
   }
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = [context](const char* name) { return context->saved_data[name].toTensor(); };
-    const Operands of = {saved("q"), saved("k"), saved("v"), saved("mask"),
-                         context->saved_data["cap"].toDouble()};
+    const AttentionOperands of = {saved("q"), saved("k"), saved("v"), saved("mask"),
+                                  context->saved_data["cap"].toDouble()};
     const auto type = static_cast<at::ScalarType>(context->saved_data["type"].toInt());
     const at::Tensor dy = plain(gradients[0], of.q.scalar_type());
     variable_list made = dy.scalar_type() == at::kDouble
@@ -308,7 +309,7 @@ at::Tensor blocked_attention(const at::Tensor& q, const at::Tensor& k, const at:
   if (at::GradMode::is_enabled() && q.requires_grad()) {
     return BlockedAttention::apply(q, k, v, Mask{mask}, cap);
   }
-  return plain(run(widened(q, k, v, mask, cap), {}), q.scalar_type());
+  return plain(attend(widened(q, k, v, mask, cap), {}), q.scalar_type());
 }
 
 }  // namespace quench::decoder

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/row_exponentials.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/buffer.hpp"
@@ -171,10 +172,6 @@ class Attention {
   int64_t value_elements_;
   matrix::Buffer packed_;
 };
-
-at::Tensor with_unit_stride(const at::Tensor& x) {
-  return x.stride(3) == 1 ? x : x.contiguous();
-}
 
 }  // namespace
 

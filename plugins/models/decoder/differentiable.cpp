@@ -81,7 +81,7 @@ at::Tensor gelu_derivative(const at::Tensor& x, int64_t order) {
 
 at::Tensor derived_gelu(const at::Tensor& x, int64_t order);
 
-struct Gelu : torch::autograd::Function<Gelu> {
+struct GeluDerivative : torch::autograd::Function<GeluDerivative> {
   struct Argument {
     at::Tensor with_tangent;
   };
@@ -101,9 +101,10 @@ at::Tensor derived_gelu(const at::Tensor& x, int64_t order) {
   kit::expects(order <= 2,
                "gelu: got a derivative above the second, wanted the first or the second");
   const Dual dual(x);
-  const at::Tensor value = at::GradMode::is_enabled()
-                               ? Gelu::apply(dual.value, Gelu::Argument{x}, order)
-                               : gelu_derivative(dual.value, order);
+  const at::Tensor value =
+      at::GradMode::is_enabled()
+          ? GeluDerivative::apply(dual.value, GeluDerivative::Argument{x}, order)
+          : gelu_derivative(dual.value, order);
   return with_tangent(value, dual.tangent.defined()
                                  ? derived_gelu(dual.value, order + 1).mul(dual.tangent)
                                  : at::Tensor());

@@ -39,6 +39,10 @@ at::Tensor in_type(const at::Tensor& x, at::ScalarType type) {
   return made;
 }
 
+at::Tensor with_unit_stride(const at::Tensor& x) {
+  return x.stride(-1) == 1 ? x : x.contiguous();
+}
+
 void copy_rows(const at::Tensor& from, const at::Tensor& to) {
   kit::for_row_blocks(to, [&](int64_t first, int64_t count) {
     to.narrow(0, first, count).copy_(from.narrow(0, first, count));

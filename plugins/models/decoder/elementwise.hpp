@@ -9,6 +9,9 @@ namespace quench::decoder {
 // x converted to `type`; x itself if it has that type.
 at::Tensor in_type(const at::Tensor& x, at::ScalarType type);
 
+// x itself if values of its last dimension are adjacent, and a copy in C order if not.
+at::Tensor with_unit_stride(const at::Tensor& x);
+
 // `to` = `from`, rounded if `to` is narrower. Both have one shape; all of these go row by row.
 void copy_rows(const at::Tensor& from, const at::Tensor& to);
 // `to` = a + b. `to` may be a or b.

@@ -14,7 +14,7 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kChunk = uint64_t{1} << 16;  // even: two random numbers make two values
+constexpr uint64_t kDrawnAtOnce = uint64_t{1} << 16;  // even: two random numbers make two values
 
 // Uniform in (0, 1): 53 bits, plus half a step so that 0 is impossible.
 double unit(uint64_t number) {
@@ -24,7 +24,7 @@ double unit(uint64_t number) {
 void draw_normal(const std::string& stream, double deviation, const at::Tensor& to) {
   const auto count = static_cast<uint64_t>(to.numel());
   const at::Tensor flat = to.view({-1});
-  kit::parallel_for(count, kChunk, [&](uint64_t begin, uint64_t end) {
+  kit::parallel_for(count, kDrawnAtOnce, [&](uint64_t begin, uint64_t end) {
     const uint64_t pairs = (end - begin + 1) / 2;
     const std::vector<uint64_t> numbers = kit::random_uniform(stream, begin, 2 * pairs);
     std::vector<double> values(2 * pairs);
@@ -44,7 +44,7 @@ void draw_normal(const std::string& stream, double deviation, const at::Tensor& 
 void draw_each(const std::string& stream, const InitialValue& value, const at::Tensor& to) {
   const auto count = static_cast<uint64_t>(to.numel());
   const at::Tensor flat = to.view({-1});
-  kit::parallel_for(count, kChunk, [&](uint64_t begin, uint64_t end) {
+  kit::parallel_for(count, kDrawnAtOnce, [&](uint64_t begin, uint64_t end) {
     const std::vector<uint64_t> numbers = kit::random_uniform(stream, begin, end - begin);
     const auto length = static_cast<int64_t>(end - begin);
     const at::Tensor drawn = at::empty({length}, at::TensorOptions(at::kDouble));

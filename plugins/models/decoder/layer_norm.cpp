@@ -25,7 +25,7 @@ using torch::autograd::variable_list;
 constexpr uint64_t kRows = 32;  // rows per task
 
 // The inputs of the norm other than x; not variables of the graph. All but eps may be undefined.
-struct Operands {
+struct LayerNormOperands {
   at::Tensor weight;
   at::Tensor bias;
   at::Tensor weight_gradient;
@@ -62,7 +62,7 @@ void normalize(const at::Tensor& x, const at::Tensor& weight, const at::Tensor& 
 // Computes dx. Adds the column sums of dy x^ to `weight_gradient` and those of dy to
 // `bias_gradient`, either of which may be undefined. Recomputes x^ from x.
 template <typename T>
-at::Tensor backward_of(const at::Tensor& dy, const at::Tensor& x, const Operands& of) {
+at::Tensor backward_of(const at::Tensor& dy, const at::Tensor& x, const LayerNormOperands& of) {
   at::Tensor dx = at::empty_like(dy);
   const auto columns = static_cast<size_t>(x.size(1));
   const T* d = dy.const_data_ptr<T>();
@@ -89,7 +89,7 @@ at::Tensor backward_of(const at::Tensor& dy, const at::Tensor& x, const Operands
 
 struct TrainedLayerNorm : torch::autograd::Function<TrainedLayerNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const Operands& operands) {
+                            const LayerNormOperands& operands) {
     const at::Tensor held = x.contiguous();
     context->saved_data["x"] = held;
     context->saved_data["weight"] = operands.weight;
@@ -103,8 +103,8 @@ struct TrainedLayerNorm : torch::autograd::Function<TrainedLayerNorm> {
 
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = [context](const char* name) { return context->saved_data[name].toTensor(); };
-    const Operands of = {saved("weight"), at::Tensor(), saved("weight_gradient"),
-                         saved("bias_gradient"), context->saved_data["eps"].toDouble()};
+    const LayerNormOperands of = {saved("weight"), at::Tensor(), saved("weight_gradient"),
+                                  saved("bias_gradient"), context->saved_data["eps"].toDouble()};
     const at::Tensor dy = gradients[0].contiguous();
     const at::Tensor x = saved("x");
     return {x.scalar_type() == at::kDouble ? backward_of<double>(dy, x, of)
@@ -155,8 +155,9 @@ at::Tensor layer_norm(const at::Tensor& x, const at::Tensor& weight, const at::T
   switch (current_mode()) {
     case AutogradMode::kTraining: {
       const bool weighted = weight.defined();
-      const Operands operands = {weight, bias, weighted ? scope->gradient(weight) : at::Tensor(),
-                                 weighted ? scope->gradient(bias) : at::Tensor(), eps};
+      const LayerNormOperands operands = {weight, bias,
+                                          weighted ? scope->gradient(weight) : at::Tensor(),
+                                          weighted ? scope->gradient(bias) : at::Tensor(), eps};
       return TrainedLayerNorm::apply(x, operands);
     }
     case AutogradMode::kDoubleBackward:

@@ -14,14 +14,14 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kRows = 4;  // rows per task
+constexpr uint64_t kRowsPerTask = 4;
 
 // Calls body(row, i) with the values of row i, on the host's threads.
 template <typename T, typename Body>
 void for_rows(const at::Tensor& values, Body&& body) {
   auto* data = values.mutable_data_ptr<T>();
   const auto columns = static_cast<uint64_t>(values.size(1));
-  kit::parallel_for(static_cast<uint64_t>(values.size(0)), kRows,
+  kit::parallel_for(static_cast<uint64_t>(values.size(0)), kRowsPerTask,
                     [&](uint64_t begin, uint64_t end) {
                       for (uint64_t row = begin; row < end; ++row) {
                         body(data + row * columns, row);

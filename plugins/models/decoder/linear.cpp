@@ -21,7 +21,7 @@ using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
 // The inputs of the product other than x; not variables of the graph.
-struct Operands {
+struct LinearOperands {
   at::Tensor weight;  // bfloat16 under autocast
   at::Tensor bias;    // undefined if there is none
   at::Tensor weight_gradient;
@@ -32,7 +32,7 @@ struct Operands {
 // and x is wider, the products are bfloat16 and y has x's type.
 struct TrainedLinear : torch::autograd::Function<TrainedLinear> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const Operands& operands) {
+                            const LinearOperands& operands) {
     const auto& [weight, bias, weight_gradient, bias_gradient] = operands;
     const at::Tensor from = in_type(x, weight.scalar_type());
     context->saved_data["x"] = from;
@@ -112,9 +112,9 @@ at::Tensor Linear::recorded(const at::Tensor& x) const {
     const at::Tensor y = multiply(x, weight.t());
     return bias_.defined() ? y.add(scope.leaf(bias_)) : y;
   }
-  const Operands operands = {scope.autocast() ? scope.narrowed(weight_) : weight_, bias_,
-                             scope.gradient(weight_),
-                             bias_.defined() ? scope.gradient(bias_) : at::Tensor()};
+  const LinearOperands operands = {scope.autocast() ? scope.narrowed(weight_) : weight_, bias_,
+                                   scope.gradient(weight_),
+                                   bias_.defined() ? scope.gradient(bias_) : at::Tensor()};
   return TrainedLinear::apply(x, operands);
 }
 

@@ -6,7 +6,7 @@ namespace quench::decoder {
 
 namespace {
 
-constexpr uint64_t kRows = 4;  // rows per task
+constexpr uint64_t kSummedRows = 4;  // per task
 
 template <typename T>
 std::vector<RowSum> sums_of(const at::Tensor& logits) {
@@ -14,7 +14,7 @@ std::vector<RowSum> sums_of(const at::Tensor& logits) {
   const T* values = logits.const_data_ptr<T>();
   const int64_t columns = logits.size(1);
   const matrix::Isa isa = matrix::isa();
-  kit::parallel_for(sums.size(), kRows, [&](uint64_t begin, uint64_t end) {
+  kit::parallel_for(sums.size(), kSummedRows, [&](uint64_t begin, uint64_t end) {
     for (uint64_t row = begin; row < end; ++row) {
       sums[row] = sum_exponentials(isa, values + static_cast<int64_t>(row) * columns, columns);
     }

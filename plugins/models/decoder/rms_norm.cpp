@@ -165,7 +165,7 @@ void differentiate_rows(const at::Tensor& dy, const at::Tensor& x, const at::Ten
 }
 
 // The inputs of the norm other than x; not variables of the graph.
-struct Operands {
+struct RmsNormOperands {
   at::Tensor weight;
   at::Tensor gradient;  // undefined if it is not wanted
   double eps;
@@ -174,7 +174,7 @@ struct Operands {
 
 struct TrainedRmsNorm : torch::autograd::Function<TrainedRmsNorm> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& x,
-                            const Operands& operands) {
+                            const RmsNormOperands& operands) {
     const auto& [weight, weight_gradient, eps, offset] = operands;
     at::Tensor y = at::empty_like(x);
     normalize(x, weight, eps, offset, NormRounding::kAfterWeight, y);
@@ -210,7 +210,7 @@ at::Tensor recorded(const at::Tensor& x, const at::Tensor& weight, double eps, d
       matrix::on_host(x) && (x.scalar_type() == at::kDouble || x.scalar_type() == at::kFloat);
   if (scope.mode() == AutogradMode::kTraining && own) {
     return TrainedRmsNorm::apply(x.contiguous(),
-                                 Operands{weight, scope.gradient(weight), eps, offset});
+                                 RmsNormOperands{weight, scope.gradient(weight), eps, offset});
   }
   if (scope.mode() == AutogradMode::kDoubleBackward && own) {
     return double_backward_norm(x, weight, {}, eps, Centering::kNone, scope.vectors(), offset);

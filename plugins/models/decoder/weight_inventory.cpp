@@ -10,7 +10,7 @@ namespace quench::decoder {
 namespace {
 
 constexpr uint64_t kAbsent = UINT64_MAX;
-constexpr uint64_t kChunk = uint64_t{1} << 20;  // elements compared at once
+constexpr uint64_t kComparedAtOnce = uint64_t{1} << 20;  // elements
 
 // A name from a file, shortened and cleaned for a one-line message.
 std::string printable(const char* name) {
@@ -59,11 +59,11 @@ bool same_values(const kit::Source& source, uint64_t a, uint64_t b) {
     count *= static_cast<uint64_t>(first.shape[d]);
   }
   const auto size = static_cast<uint64_t>(kit::bytes_of(first.dtype));
-  std::vector<char> left(std::min(count, kChunk) * size);
+  std::vector<char> left(std::min(count, kComparedAtOnce) * size);
   std::vector<char> right(left.size());
-  for (uint64_t at = 0; at < count; at += kChunk) {
+  for (uint64_t at = 0; at < count; at += kComparedAtOnce) {
     kit::check_cancelled();
-    const uint64_t part = std::min(kChunk, count - at);
+    const uint64_t part = std::min(kComparedAtOnce, count - at);
     source.read(a, at, part, left.data());
     source.read(b, at, part, right.data());
     if (std::memcmp(left.data(), right.data(), part * size) != 0) {

@@ -19,7 +19,7 @@ namespace {
 // Elements: of a read by one thread, two blocks of the checksums that it is held to; and of what
 // all threads read before it is converted or copied to a device, 16 MB of float32.
 constexpr uint64_t kPiece = uint64_t{1} << 18;
-constexpr uint64_t kChunk = uint64_t{1} << 22;
+constexpr uint64_t kCopiedAtOnce = uint64_t{1} << 22;
 
 bool is_float(quench_dtype dtype) {
   return kit::same(dtype, kit::kFloat64) || kit::same(dtype, kit::kFloat32) ||
@@ -40,12 +40,13 @@ void read_tensor(const kit::Source& source, uint64_t index, const at::Tensor& to
   const at::ScalarType stored = kit::scalar_type(info.dtype);
   const bool direct = stored == to.scalar_type() && to.is_cpu();
   const at::Tensor flat = to.view({-1});
-  const at::Tensor staging = direct ? flat
-                                    : at::empty({static_cast<int64_t>(std::min(count, kChunk))},
-                                                at::TensorOptions(stored));
-  for (uint64_t first = 0; first < count; first += kChunk) {
+  const at::Tensor staging = direct
+                                 ? flat
+                                 : at::empty({static_cast<int64_t>(std::min(count, kCopiedAtOnce))},
+                                             at::TensorOptions(stored));
+  for (uint64_t first = 0; first < count; first += kCopiedAtOnce) {
     kit::check_cancelled();
-    const uint64_t part = std::min(kChunk, count - first);
+    const uint64_t part = std::min(kCopiedAtOnce, count - first);
     auto* into = static_cast<char*>(staging.data_ptr());
     const auto bytes = static_cast<uint64_t>(staging.element_size());
     read_pieces(source, index, first, part, direct ? into + first * bytes : into, bytes);

@@ -137,41 +137,41 @@ TEST_CASE("log, progress, cancel: what a plugin says reaches the sinks with its 
 }
 
 TEST_CASE("json service: a document is walked value by value", "[core][plugin]") {
-  const auto& json = service<quench_json>(QUENCH_SERVICE_JSON);
+  const auto& parser = service<quench_json>(QUENCH_SERVICE_JSON);
   const std::string text =
       R"({"b": [1, -2.5, true, null, "x\u0000y"], "a": {"k": 9223372036854775808}})";
   quench_json_document* document = nullptr;
   quench_error error{sizeof error, 0, {}};
-  REQUIRE(json.parse(host(), "a.json", text.data(), text.size(), &document, &error) == QUENCH_OK);
-  const quench_json_value* root = json.root(document);
-  CHECK(json.type(root) == QUENCH_JSON_OBJECT);
-  CHECK(json.size(root) == 2);
-  const quench_json_value* list = json.member(root, "b", 1);
+  REQUIRE(parser.parse(host(), "a.json", text.data(), text.size(), &document, &error) == QUENCH_OK);
+  const quench_json_value* root = parser.root(document);
+  CHECK(parser.type(root) == QUENCH_JSON_OBJECT);
+  CHECK(parser.size(root) == 2);
+  const quench_json_value* list = parser.member(root, "b", 1);
   REQUIRE(list != nullptr);
-  CHECK(json.type(list) == QUENCH_JSON_ARRAY);
-  CHECK(json.size(list) == 5);
-  CHECK(json.member(root, "bb", 2) == nullptr);
-  CHECK(json.member(list, "b", 1) == nullptr);
-  CHECK(json.element(list, 5) == nullptr);
-  CHECK(json.element(root, 0) == nullptr);
+  CHECK(parser.type(list) == QUENCH_JSON_ARRAY);
+  CHECK(parser.size(list) == 5);
+  CHECK(parser.member(root, "bb", 2) == nullptr);
+  CHECK(parser.member(list, "b", 1) == nullptr);
+  CHECK(parser.element(list, 5) == nullptr);
+  CHECK(parser.element(root, 0) == nullptr);
   int64_t integer = 0;
-  CHECK(json.integer(json.element(list, 0), &integer) == QUENCH_OK);
+  CHECK(parser.integer(parser.element(list, 0), &integer) == QUENCH_OK);
   CHECK(integer == 1);
-  CHECK(json.integer(json.element(list, 1), &integer) == QUENCH_INVALID_ARGUMENT);
+  CHECK(parser.integer(parser.element(list, 1), &integer) == QUENCH_INVALID_ARGUMENT);
   double number = 0;
-  CHECK(json.number(json.element(list, 1), &number) == QUENCH_OK);
+  CHECK(parser.number(parser.element(list, 1), &number) == QUENCH_OK);
   CHECK(number == -2.5);
   int32_t boolean = 0;
-  CHECK(json.boolean(json.element(list, 2), &boolean) == QUENCH_OK);
+  CHECK(parser.boolean(parser.element(list, 2), &boolean) == QUENCH_OK);
   CHECK(boolean == 1);
-  CHECK(json.boolean(json.element(list, 0), &boolean) == QUENCH_INVALID_ARGUMENT);
-  CHECK(json.type(json.element(list, 3)) == QUENCH_JSON_NULL);
+  CHECK(parser.boolean(parser.element(list, 0), &boolean) == QUENCH_INVALID_ARGUMENT);
+  CHECK(parser.type(parser.element(list, 3)) == QUENCH_JSON_NULL);
   const char* string = nullptr;
   uint64_t bytes = 0;
-  CHECK(json.string(json.element(list, 4), &string, &bytes) == QUENCH_OK);
+  CHECK(parser.string(parser.element(list, 4), &string, &bytes) == QUENCH_OK);
   CHECK(std::string(string, bytes) == std::string("x\0y", 3));
-  CHECK(json.string(list, &string, &bytes) == QUENCH_INVALID_ARGUMENT);
-  CHECK(json.type(json.member(json.member(root, "a", 1), "k", 1)) == QUENCH_JSON_NUMBER);
+  CHECK(parser.string(list, &string, &bytes) == QUENCH_INVALID_ARGUMENT);
+  CHECK(parser.type(parser.member(parser.member(root, "a", 1), "k", 1)) == QUENCH_JSON_NUMBER);
 
   std::string keys;
   const auto take = [](void* user, const char* key, uint64_t key_bytes,
@@ -179,18 +179,18 @@ TEST_CASE("json service: a document is walked value by value", "[core][plugin]")
     static_cast<std::string*>(user)->append(key, key_bytes);
     return QUENCH_OK;
   };
-  CHECK(json.each_member(root, take, &keys) == QUENCH_OK);
+  CHECK(parser.each_member(root, take, &keys) == QUENCH_OK);
   CHECK(keys == "ab");
   const auto stop = [](void*, const char*, uint64_t, const quench_json_value*) noexcept {
     return quench_status{QUENCH_CANCELLED};
   };
-  CHECK(json.each_member(root, stop, nullptr) == QUENCH_CANCELLED);
-  json.release(document);
+  CHECK(parser.each_member(root, stop, nullptr) == QUENCH_CANCELLED);
+  parser.release(document);
 
   for (const std::string& bad :
        {std::string("{\"a\": 1, \"a\": 2}"), std::string("[1,]"), std::string(100'000, '['),
         std::string("NaN"), std::string("{\n]")}) {
-    CHECK(json.parse(host(), "a.json", bad.data(), bad.size(), &document, &error) ==
+    CHECK(parser.parse(host(), "a.json", bad.data(), bad.size(), &document, &error) ==
           QUENCH_INVALID_ARGUMENT);
     CHECK(document == nullptr);
   }

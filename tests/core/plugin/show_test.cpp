@@ -26,10 +26,10 @@ TEST_CASE("plugins list: items, shadowed and rejected libraries are listed", "[c
   REQUIRE(list.notes.size() == 2);
   CHECK_THAT(list.notes[0], Contains("shadowed: corpus good in "));
   CHECK_THAT(list.notes[1], Contains("rejected: ") && Contains("bits = 9, wanted 2..8"));
-  const auto json = quench::plugins_list_json(catalog);
-  CHECK(json["plugins"][0]["id"] == "good");
-  CHECK(json["shadowed"].size() == 1);
-  CHECK(json["rejected"].size() == 1);
+  const auto listed = quench::plugins_list_json(catalog);
+  CHECK(listed["plugins"][0]["id"] == "good");
+  CHECK(listed["shadowed"].size() == 1);
+  CHECK(listed["rejected"].size() == 1);
 }
 
 TEST_CASE("plugins show: parameters, reference and example are shown", "[core][plugin]") {

@@ -18,6 +18,7 @@ using quench::RunScan;
 using quench::with_derived;
 using quench::test::sample_record;
 using quench::test::TemporaryDir;
+using quench::test::write_attempt;
 
 namespace {
 
@@ -53,14 +54,6 @@ std::vector<std::string> derived_of(const fs::path& folder) {
     out.push_back(std::string(line.field("metric")) + " " + std::string(line.field("value")));
   }
   return out;
-}
-
-void write_attempt(const fs::path& folder, const std::vector<Record>& records) {
-  quench::RecordFile file(folder, "0");
-  for (const Record& record : records) {
-    file.append(record);
-  }
-  file.close();
 }
 
 using Texts = std::vector<std::string>;

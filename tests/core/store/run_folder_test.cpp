@@ -23,17 +23,9 @@ using quench::test::message_of;
 using quench::test::sample_group;
 using quench::test::sample_record;
 using quench::test::TemporaryDir;
+using quench::test::write_attempt;
 
 namespace {
-
-fs::path write_attempt(const fs::path& folder, const std::vector<Record>& records) {
-  RecordFile file(folder, "0");
-  for (const Record& record : records) {
-    file.append(record);
-  }
-  file.close();
-  return file.path();
-}
 
 std::string line_of(const Record& record) {
   return quench::seal("record", quench::canonical_json(to_json(record))) + "\n";

@@ -1,12 +1,14 @@
 // Records as a run would write them, small and complete.
 #pragma once
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
 #include "core/store/record.hpp"
+#include "core/store/record_file.hpp"
 
 namespace quench::test {
 
@@ -48,6 +50,17 @@ inline std::vector<Record> sample_group(int64_t step, uint32_t count) {
     out.back().metric += i == 0 ? "" : "/value" + std::to_string(i);
   }
   return out;
+}
+
+// The file that an attempt with these records leaves in the folder.
+inline std::filesystem::path write_attempt(const std::filesystem::path& folder,
+                                           const std::vector<Record>& records) {
+  RecordFile file(folder, "0");
+  for (const Record& record : records) {
+    file.append(record);
+  }
+  file.close();
+  return file.path();
 }
 
 inline Record failed_record(int64_t step, const std::string& error) {

@@ -21,8 +21,8 @@ enum class Special { ordinary, left_out };
 
 // Compares every line, and with `key` "ids_special" the ids with special tokens. Texts in which a
 // tokenizer.json finds <s> and its like are left out where asked. Returns the number of lines.
-size_t check_golden(const Path& model, const Path& golden, const std::string& key = "ids",
-                    Special special = Special::ordinary) {
+size_t checked_lines(const Path& model, const Path& golden, const std::string& key = "ids",
+                     Special special = Special::ordinary) {
   const Tokenizer tokenizer = Tokenizer::from_file(model);
   std::ifstream in(golden);
   size_t lines = 0;
@@ -44,7 +44,7 @@ size_t check_golden(const Path& model, const Path& golden, const std::string& ke
 
 void check_own(const std::string& name) {
   const auto folder = quench::test::source_dir() / "tests/data/sentencepiece";
-  CHECK(check_golden(folder / (name + ".model"), folder / (name + ".golden.jsonl")) > 200);
+  CHECK(checked_lines(folder / (name + ".model"), folder / (name + ".golden.jsonl")) > 200);
 }
 
 Tokenizer open_model(const std::string& bytes) {
@@ -79,18 +79,18 @@ TEST_CASE("tokenizer.model: a BPE model with byte fallback encodes as SentencePi
           "[tokenizers]") {
   const Path model = quench::test::fixture("tokenizers/spmodel/tokenizer.model");
   const Path golden = quench::test::fixture("tokenizers/spmodel/golden_sentencepiece.jsonl");
-  const size_t lines = check_golden(model, golden);
+  const size_t lines = checked_lines(model, golden);
   CHECK(lines > 200);
-  CHECK(lines == check_golden(model, golden, "ids_special"));
+  CHECK(lines == checked_lines(model, golden, "ids_special"));
 }
 
 TEST_CASE("tokenizer.model: Llama's encodes as SentencePiece does", "[tokenizers]") {
   const Path model = quench::test::public_data("tokenizers/llama.model");
   const Path golden =
       quench::test::fixture("tokenizers/real/llama.model.sentencepiece.golden.jsonl");
-  const size_t lines = check_golden(model, golden);
+  const size_t lines = checked_lines(model, golden);
   CHECK(lines > 200);
-  CHECK(lines == check_golden(model, golden, "ids_special"));
+  CHECK(lines == checked_lines(model, golden, "ids_special"));
 }
 
 TEST_CASE("tokenizer.model: Llama's encodes as the tokenizer.json made of it", "[tokenizers]") {
@@ -98,8 +98,8 @@ TEST_CASE("tokenizer.model: Llama's encodes as the tokenizer.json made of it", "
   for (const std::string name :
        {"llama.converted-legacy", "llama.model.LlamaTokenizer-legacy-true"}) {
     const Path golden = quench::test::fixture("tokenizers/real/" + name + ".golden.jsonl");
-    const size_t lines = check_golden(model, golden, "ids", Special::left_out);
-    CHECK(lines == check_golden(model, golden, "ids_special", Special::left_out));
+    const size_t lines = checked_lines(model, golden, "ids", Special::left_out);
+    CHECK(lines == checked_lines(model, golden, "ids_special", Special::left_out));
     CHECK(lines > 250);
   }
 }

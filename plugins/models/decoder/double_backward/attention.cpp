@@ -18,6 +18,7 @@
 #include <initializer_list>
 
 #include "models/decoder/double_backward/operations.hpp"
+#include "models/decoder/elementwise.hpp"
 #include "models/decoder/head_products.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 
@@ -192,10 +193,6 @@ variable_list change_of(const at::Tensor& dy, const Movement& at, const Movement
   return made;
 }
 
-at::Tensor with_unit_stride(const at::Tensor& x) {
-  return x.stride(3) == 1 ? x : x.contiguous();
-}
-
 variable_list saved(AutogradContext* context) {
   variable_list out;
   for (const char* name : {"q", "k", "v", "likely"}) {
@@ -246,13 +243,13 @@ struct AttentionBackward : torch::autograd::Function<AttentionBackward> {
 };
 
 // Not a variable of the graph. Undefined if every token sees all earlier ones.
-struct Mask {
+struct VisibleKeys {
   at::Tensor visible;
 };
 
 struct AttentionForward : torch::autograd::Function<AttentionForward> {
   static at::Tensor forward(AutogradContext* context, const at::Tensor& q, const at::Tensor& k,
-                            const at::Tensor& v, const Mask& mask) {
+                            const at::Tensor& v, const VisibleKeys& mask) {
     const at::Tensor likely = at::empty({q.size(0), q.size(2), q.size(1), q.size(1)}, q.options());
     save(context, q, k, v, likely);
     return q.scalar_type() == at::kDouble ? forward_of<double>(q, k, v, mask.visible, likely)
@@ -277,7 +274,7 @@ struct AttentionForward : torch::autograd::Function<AttentionForward> {
 at::Tensor double_backward_attention(const at::Tensor& q, const at::Tensor& k, const at::Tensor& v,
                                      const at::Tensor& mask) {
   return AttentionForward::apply(with_unit_stride(q), with_unit_stride(k), with_unit_stride(v),
-                                 Mask{mask});
+                                 VisibleKeys{mask});
 }
 
 }  // namespace quench::decoder

@@ -19,10 +19,10 @@ namespace quench::quantizers {
 namespace {
 
 template <typename T>
-constexpr at::ScalarType kType = std::is_same_v<T, double>    ? at::kDouble
-                                 : std::is_same_v<T, float>   ? at::kFloat
-                                 : std::is_same_v<T, int32_t> ? at::kInt
-                                                              : at::kByte;
+constexpr at::ScalarType kNumberType = std::is_same_v<T, double>    ? at::kDouble
+                                       : std::is_same_v<T, float>   ? at::kFloat
+                                       : std::is_same_v<T, int32_t> ? at::kInt
+                                                                    : at::kByte;
 
 template <typename From, typename T>
 constexpr const char* kEntry = std::is_same_v<From, double> ? kColumnsDoubleDouble
@@ -127,12 +127,12 @@ class Loop {
   template <typename Value>
   at::Tensor here(const std::vector<Value>& values) const {
     auto* first = const_cast<Value*>(values.data());
-    return at::from_blob(first, {static_cast<int64_t>(values.size())}, kType<Value>)
+    return at::from_blob(first, {static_cast<int64_t>(values.size())}, kNumberType<Value>)
         .to(weight_.device());
   }
   template <typename Value>
   Value* made(at::Tensor& memory, at::IntArrayRef shape) const {
-    memory = at::empty(shape, weight_.options().dtype(kType<Value>));
+    memory = at::empty(shape, weight_.options().dtype(kNumberType<Value>));
     return memory.data_ptr<Value>();
   }
 

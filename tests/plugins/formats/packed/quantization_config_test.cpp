@@ -16,7 +16,7 @@ namespace {
 
 // What a format says of the config of a folder, "c: " for its place; nothing of the tensors, which
 // are those of one method.
-std::string fault_of(const json& config) {
+std::string config_fault(const json& config) {
   const BuiltFolder folder(gptq_tensors(), config);
   const std::string message = format_message_of(
       [&] { open_checkpoint_folder(built_catalog(), folder.path()); }, folder.path());
@@ -44,31 +44,31 @@ TEST_CASE("quantization config: methods and layouts that are not read are refuse
                  Catch::Contains("awq, bnb_int8, compressed-tensors, dcp, gguf, gptq, gptq_v2"));
   CHECK_THAT(refusal_of(with(gptq_config(), "checkpoint_format", "marlin")),
              Catch::Contains("gptq: checkpoint_format = marlin, read are gptq and gptq_v2"));
-  CHECK(fault_of(with(gptq_config(), "bits", 5)) == "c: bits = 5, read are 2, 3, 4 and 8");
-  CHECK(fault_of(with(gptq_config(), "bits", 4.5)) == "c: bits: 4.5, wanted an integer");
-  CHECK(fault_of(with(gptq_config(), "group_size", 0)) ==
+  CHECK(config_fault(with(gptq_config(), "bits", 5)) == "c: bits = 5, read are 2, 3, 4 and 8");
+  CHECK(config_fault(with(gptq_config(), "bits", 4.5)) == "c: bits: 4.5, wanted an integer");
+  CHECK(config_fault(with(gptq_config(), "group_size", 0)) ==
         "c: group_size = 0, wanted -1 or 1 to 16777216");
-  CHECK(fault_of(with(gptq_config(), "pack_dtype", "int16")) ==
+  CHECK(config_fault(with(gptq_config(), "pack_dtype", "int16")) ==
         "c: pack_dtype = int16, read is int32");
-  CHECK(fault_of(with(gptq_config(), "sym", 1)) == "c: sym is number, wanted true or false");
-  CHECK(fault_of({{"quant_method", "awq"}, {"bits", 4}, {"version", "gemv"}}) ==
+  CHECK(config_fault(with(gptq_config(), "sym", 1)) == "c: sym is number, wanted true or false");
+  CHECK(config_fault({{"quant_method", "awq"}, {"bits", 4}, {"version", "gemv"}}) ==
         "c: version = gemv, read is gemm");
-  CHECK(fault_of({{"quant_method", "awq"}, {"bits", 3}, {"version", "GEMM"}}) ==
+  CHECK(config_fault({{"quant_method", "awq"}, {"bits", 3}, {"version", "GEMM"}}) ==
         "c: bits = 3, the layout has 4");
-  CHECK(fault_of({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}) ==
+  CHECK(config_fault({{"quant_method", "bitsandbytes"}, {"load_in_4bit", true}}) ==
         "c: load_in_8bit is not set; of bitsandbytes' forms int8 is read");
-  CHECK(fault_of({{"quant_method", "compressed-tensors"}, {"format", "int-quantized"}}) ==
+  CHECK(config_fault({{"quant_method", "compressed-tensors"}, {"format", "int-quantized"}}) ==
         "c: format = int-quantized, read are pack-quantized, nvfp4-pack-quantized, "
         "mxfp4-pack-quantized, mxfp6-pack-quantized, mxfp8-quantized, float-quantized, "
         "naive-quantized");
-  CHECK(fault_of({{"quant_method", "compressed-tensors"}}) == "c: no config_groups");
+  CHECK(config_fault({{"quant_method", "compressed-tensors"}}) == "c: no config_groups");
   CHECK_THAT(refusal_of(json::array()),
              Catch::Contains("quantization_config: array, wanted an object"));
   const json activations = {
       {"quant_method", "compressed-tensors"},
       {"config_groups",
        {{"g", {{"weights", {{"num_bits", 4}}}, {"input_activations", {{"num_bits", 8}}}}}}}};
-  CHECK(fault_of(activations) ==
+  CHECK(config_fault(activations) ==
         "c: g: input_activations are quantized too, read are weights alone");
 }
 
@@ -101,20 +101,20 @@ TEST_CASE("quantization config: a member that speaks of weights and is not off i
   const std::string why = ": not understood, and might change what weights are";
   for (const std::string key : {"rotation", "adapter", "is_marlin_format", "smooth_factor",
                                 "zero_offset", "act_bits", "kv_cache_quant", "lut_size"}) {
-    CHECK(fault_of(with(gptq_config(), key, "some")) == "c: " + key + why);
+    CHECK(config_fault(with(gptq_config(), key, "some")) == "c: " + key + why);
   }
   const json awq = {{"quant_method", "awq"}, {"bits", 4}, {"group_size", 128}};
-  CHECK(fault_of(with(awq, "desc_act", true)) == "c: desc_act" + why);
-  CHECK(fault_of(
+  CHECK(config_fault(with(awq, "desc_act", true)) == "c: desc_act" + why);
+  CHECK(config_fault(
             {{"quant_method", "bitsandbytes"}, {"load_in_8bit", true}, {"load_in_4bit", true}}) ==
         "c: load_in_4bit" + why);
   json compressed = {
       {"quant_method", "compressed-tensors"},
       {"config_groups", {{"g", {{"weights", {{"num_bits", 4}, {"dynamic", true}}}}}}}};
-  CHECK(fault_of(compressed) == "c: config_groups.g.weights.dynamic" + why);
+  CHECK(config_fault(compressed) == "c: config_groups.g.weights.dynamic" + why);
   compressed["config_groups"]["g"]["weights"]["dynamic"] = false;
   compressed["config_groups"]["g"]["scale_of_groups"] = 2;
-  CHECK(fault_of(compressed) == "c: config_groups.g.scale_of_groups" + why);
+  CHECK(config_fault(compressed) == "c: config_groups.g.scale_of_groups" + why);
 }
 
 TEST_CASE("quantization config: every number of every method is checked by its key",
@@ -143,13 +143,13 @@ TEST_CASE("quantization config: every number of every method is checked by its k
       {"group_size", [&](const json& n) { return group(n, "group_size"); }, true}};
   for (const Number& number : numbers) {
     CAPTURE(number.key, number.config(0).dump());
-    CHECK(fault_of(number.config(number.key.ends_with("size") ? 128 : 4)).empty());
-    CHECK(fault_of(number.config(-1)).empty() == number.may_be_minus_one);
+    CHECK(config_fault(number.config(number.key.ends_with("size") ? 128 : 4)).empty());
+    CHECK(config_fault(number.config(-1)).empty() == number.may_be_minus_one);
     for (const json& wrong : {json(0), json(-2), json(INT64_MIN), json(INT64_MAX), json(UINT64_MAX),
                               json((1 << 24) + 1), json(0.5), json(1e300), json("4"), json(true),
                               json(json::array({4})), json(json::object())}) {
       CAPTURE(wrong.dump());
-      CHECK_THAT(fault_of(number.config(wrong)),
+      CHECK_THAT(config_fault(number.config(wrong)),
                  Catch::StartsWith("c: ") && Catch::Contains(number.key) && !Catch::Contains("\n"));
     }
   }
@@ -161,9 +161,9 @@ TEST_CASE("quantization config: groups of compressed-tensors that differ are ref
       {"quant_method", "compressed-tensors"},
       {"config_groups",
        {{"a", {{"weights", {{"num_bits", 4}}}}}, {"b", {{"weights", {{"num_bits", 4}}}}}}}};
-  CHECK(fault_of(config).empty());
+  CHECK(config_fault(config).empty());
   config["config_groups"]["b"]["weights"]["num_bits"] = 8;
-  CHECK(fault_of(config) == "c: config_groups differ in their weights, read is one scheme");
+  CHECK(config_fault(config) == "c: config_groups differ in their weights, read is one scheme");
 }
 
 TEST_CASE("quantization config: the writer's version tells how three-bit zeros were stored",

@@ -18,9 +18,9 @@ namespace quench::test {
 namespace {
 
 // Two chunks of 2^22 elements and an odd rest; each element is its place, exact in float32.
-constexpr int64_t kRows = 1031;
+constexpr int64_t kWeightRows = 1031;
 constexpr int64_t kColumns = 8209;
-constexpr int64_t kElements = kRows * kColumns;
+constexpr int64_t kElements = kWeightRows * kColumns;
 
 const MemorySource& places() {
   static const MemorySource* const made = [] {
@@ -29,7 +29,7 @@ const MemorySource& places() {
     for (size_t i = 0; i < values.size(); ++i) {
       values[i] = static_cast<float>(i);
     }
-    source->add_bytes("w", {kRows, kColumns},
+    source->add_bytes("w", {kWeightRows, kColumns},
                       {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(float)},
                       kit::kFloat32);
     return source;
@@ -39,7 +39,11 @@ const MemorySource& places() {
 
 decoder::Weights read_as(at::ScalarType dtype, const quench_source& source) {
   const HostThreads threads(3);
-  return {{{"w", {kRows, kColumns}, QUENCH_ROLE_MATRIX}}, kit::Source(source), {}, dtype, at::kCPU};
+  return {{{"w", {kWeightRows, kColumns}, QUENCH_ROLE_MATRIX}},
+          kit::Source(source),
+          {},
+          dtype,
+          at::kCPU};
 }
 
 constexpr uint64_t kTorn = uint64_t{5} << 20;

@@ -19,12 +19,12 @@ namespace {
 
 const std::string kDense = "gpt_neox.layers.1.attention.dense.weight";
 
-struct Opened {
+struct OpenedWeights {
   TinyModel model;
   MemorySource source;
   std::unique_ptr<ModelDriver> driver;
 
-  explicit Opened(quench_dtype dtype, bool tied = false) {
+  explicit OpenedWeights(quench_dtype dtype, bool tied = false) {
     model.tied = tied;
     model.draw();
     model.store(source, kit::kFloat32);
@@ -37,7 +37,7 @@ struct Opened {
 
 TEST_CASE("gpt_neox: a weight that is set and restored leaves no trace", "[models][gpt_neox]") {
   const quench_dtype dtype = GENERATE(kit::kFloat64, kit::kFloat32, kit::kBFloat16, kit::kFloat16);
-  const Opened opened(dtype);
+  const OpenedWeights opened(dtype);
   const at::Tensor before = opened.forward();
   const at::Tensor held = opened.driver->weight(kDense, kit::scalar_type(dtype));
   CHECK(opened.driver->generation(kDense) == 0);
@@ -51,7 +51,7 @@ TEST_CASE("gpt_neox: a weight that is set and restored leaves no trace", "[model
 }
 
 TEST_CASE("gpt_neox: a name without the prefix is the same weight", "[models][gpt_neox]") {
-  const Opened opened(kit::kFloat32);
+  const OpenedWeights opened(kit::kFloat32);
   opened.driver->set_weight("layers.1.attention.dense.weight",
                             at::full({24, 24}, 0.5, at::TensorOptions(at::kFloat)));
   CHECK(opened.driver->generation(kDense) == 1);
@@ -67,12 +67,12 @@ TEST_CASE("gpt_neox: values are rounded once", "[models][gpt_neox]") {
        {kit::kFloat16, 1.0 + std::ldexp(1.0, -11) + std::ldexp(1.0, -40),
         1.0 + std::ldexp(1.0, -10)}}));
   SECTION("by weight_set") {
-    const Opened opened(dtype);
+    const OpenedWeights opened(dtype);
     opened.driver->set_weight(kDense, at::full({24, 24}, value, at::TensorOptions(at::kDouble)));
     CHECK(opened.driver->weight(kDense, at::kDouble).eq(wanted).all().item<bool>());
   }
   SECTION("by weight_get") {
-    const Opened opened(kit::kFloat64);
+    const OpenedWeights opened(kit::kFloat64);
     opened.driver->set_weight(kDense, at::full({24, 24}, value, at::TensorOptions(at::kDouble)));
     CHECK(opened.driver->weight(kDense, kit::scalar_type(dtype)).eq(wanted).all().item<bool>());
   }
@@ -88,7 +88,7 @@ TEST_CASE("gpt_neox: values are rounded once", "[models][gpt_neox]") {
 }
 
 TEST_CASE("gpt_neox: tied names change together", "[models][gpt_neox]") {
-  const Opened opened(kit::kFloat32, /*tied=*/true);
+  const OpenedWeights opened(kit::kFloat32, /*tied=*/true);
   opened.driver->set_weight("embed_out.weight",
                             at::full({37, 24}, 0.25, at::TensorOptions(at::kFloat)));
   CHECK(opened.driver->generation("gpt_neox.embed_in.weight") == 1);
@@ -97,7 +97,7 @@ TEST_CASE("gpt_neox: tied names change together", "[models][gpt_neox]") {
 
 TEST_CASE("gpt_neox: parameters lie one after the other in the flat vector", "[models][gpt_neox]") {
   const bool tied = GENERATE(true, false);
-  const Opened opened(kit::kFloat32, tied);
+  const OpenedWeights opened(kit::kFloat32, tied);
   const quench_parameter_info* infos = nullptr;
   uint64_t count = 0;
   REQUIRE(opened.driver->table().parameters(opened.driver->get(), &infos, &count, nullptr) == 0);
@@ -117,7 +117,7 @@ TEST_CASE("gpt_neox: parameters lie one after the other in the flat vector", "[m
 }
 
 TEST_CASE("gpt_neox: a weight call that cannot be is refused by name", "[models][gpt_neox]") {
-  const Opened opened(kit::kFloat32);
+  const OpenedWeights opened(kit::kFloat32);
   CHECK_THROWS_WITH(opened.driver->generation("nonsense"), Catch::Contains("nonsense"));
   CHECK_THROWS_WITH(
       opened.driver->set_weight(kDense, at::full({24, 23}, 0.0, at::TensorOptions(at::kFloat))),
@@ -160,7 +160,7 @@ struct Product {
 TEST_CASE("gpt_neox: a replaced linear computes what its replacement says", "[models][gpt_neox]") {
   need_host_memory();
   const uint32_t group = GENERATE(0u, 1u, 2u, 3u);
-  auto opened = std::make_unique<Opened>(kit::kFloat64);
+  auto opened = std::make_unique<OpenedWeights>(kit::kFloat64);
   const at::Tensor before = opened->forward();
   const quench_linear_info& linear = opened->driver->block(1).groups[group].linears[0];
   Product product{opened->driver->weight(linear.weight, at::kDouble)};
@@ -185,7 +185,7 @@ TEST_CASE("gpt_neox: memory for tensors comes from the host and goes back", "[mo
   need_host_memory();
   const int64_t live = live_allocations();
   {
-    const Opened opened(kit::kFloat32);
+    const OpenedWeights opened(kit::kFloat32);
     const quench_model_table& table = opened.driver->table();
     void* memory = nullptr;
     REQUIRE(table.allocate(opened.driver->get(), 4096, &memory, nullptr) == QUENCH_OK);
