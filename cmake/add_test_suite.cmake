@@ -9,12 +9,19 @@
 # A test that cannot test here ends with kSkipped of tests/support/main.cpp (in a script: exit 77) after a line
 # "SKIPPED: why"; `dev` counts those and prints the reasons.
 include(Catch)
+include(CheckLinkerFlag)
 set(quench_skip_code 77)
+
+# A suite holds the host, and a hundred are linked: by gold, where it is, in half the processor time.
+check_linker_flag(CXX -fuse-ld=gold QUENCH_HAS_GOLD)
 
 function(add_test_suite name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;LABELS;ENVIRONMENT" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE quench_test_main quench_test_support quench_warnings ${arg_LINK})
+  if(QUENCH_HAS_GOLD)
+    target_link_options(${name} PRIVATE -fuse-ld=gold)
+  endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
   file(RELATIVE_PATH folder "${PROJECT_SOURCE_DIR}/tests" "${CMAKE_CURRENT_SOURCE_DIR}")
   string(REGEX REPLACE "/.*" "" folder "${folder}")
