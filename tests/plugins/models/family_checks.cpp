@@ -15,6 +15,7 @@
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/cache_checks.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
+#include "tests/plugins/models/linked_family.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/test_host.hpp"
@@ -263,8 +264,10 @@ void refuses(TinyLlama model, const std::string& key, const nlohmann::json& valu
   MemorySource source;
   model.store(source);
   nlohmann::json config = model.config();
+  const quench_model_table& family = linked_family(config.dump());
   config[key] = value;
-  CHECK_THROWS_WITH(ModelDriver(config.dump(), source, kit::kFloat32), Catch::Contains(message));
+  CHECK_THROWS_WITH(ModelDriver(family, config.dump(), source.source(), kit::kFloat32),
+                    Catch::Contains(message));
 }
 
 void requires_key(TinyLlama model, const std::string& key) {

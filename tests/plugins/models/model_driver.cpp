@@ -11,6 +11,7 @@
 
 #include "quench/abi/extension/gradients.h"
 #include "quench/kit/torch.hpp"
+#include "tests/plugins/models/linked_family.hpp"
 
 namespace quench::test {
 
@@ -61,20 +62,20 @@ class BatchView {
 
 }  // namespace
 
-const quench_model_table& linked_model() {
-  return *static_cast<const quench_model_table*>(quench_module_v1()->items[0]->table);
-}
-
 ModelDriver::ModelDriver(const std::string& config, const quench_source* source, quench_dtype dtype,
                          quench_device device)
-    : table_(&linked_model()) {
+    : ModelDriver(linked_family(config), config, source, dtype, device) {}
+
+ModelDriver::ModelDriver(const quench_model_table& family, const std::string& config,
+                         const quench_source* source, quench_dtype dtype, quench_device device)
+    : table_(&family) {
   const quench_model_open_args args = {sizeof args,   0,      source, config.data(),
                                        config.size(), device, dtype};
   open(args);
 }
 
 ModelDriver::ModelDriver(const std::string& config, quench_dtype dtype, quench_device device)
-    : table_(&linked_model()) {
+    : table_(&linked_family(config)) {
   open({sizeof(quench_model_open_args), QUENCH_OPEN_INITIALIZE, nullptr, config.data(),
         config.size(), device, dtype});
 }

@@ -44,6 +44,10 @@ class ModelDriver {
   ModelDriver(const std::string& config, const MemorySource& source, quench_dtype dtype,
               quench_device device = test_device())
       : ModelDriver(config, source.source(), dtype, device) {}
+  // Of this family, whatever the config says.
+  ModelDriver(const quench_model_table& family, const std::string& config,
+              const quench_source* source, quench_dtype dtype,
+              quench_device device = test_device());
   // Of drawn weights, without a checkpoint.
   ModelDriver(const std::string& config, quench_dtype dtype, quench_device device = test_device());
   ~ModelDriver();
@@ -106,8 +110,5 @@ class ModelDriver {
 
 // The next id of each place in its row; -1 at the end of a row.
 std::vector<int32_t> next_ids(const Tokens& tokens);
-
-// The table of the one model family that is linked into this test.
-const quench_model_table& linked_model();
 
 }  // namespace quench::test

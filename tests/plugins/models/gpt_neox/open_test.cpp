@@ -5,6 +5,7 @@
 #include "quench/kit/error.hpp"
 #include "quench/kit/scalar.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
+#include "tests/plugins/models/linked_family.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/temporary.hpp"
@@ -30,7 +31,7 @@ std::vector<double> logits_of(const TinyModel& model, const std::string& config,
 
 int32_t probe(const std::string& config, std::string* message = nullptr) {
   quench_error error{sizeof error, 0, {}};
-  const int32_t score = linked_model().probe(config.data(), config.size(), &error);
+  const int32_t score = linked_family(config).probe(config.data(), config.size(), &error);
   if (message != nullptr) {
     *message = error.message;
   }
@@ -200,7 +201,7 @@ TEST_CASE("gpt_neox: all tensors that do not fit are named at once", "[models][g
       sizeof args,  0, source.source(), config.data(), config.size(), {QUENCH_DEVICE_CPU, 0},
       kit::kFloat32};
   quench_model* opened = nullptr;
-  CHECK(linked_model().open(&args, &opened, &error) == QUENCH_DATA_LOSS);
+  CHECK(linked_family(config).open(&args, &opened, &error) == QUENCH_DATA_LOSS);
   const std::string message = error.message;
   CHECK_THAT(message, Catch::Contains("missing gpt_neox.layers.0.attention.dense.weight, "
                                       "gpt_neox.final_layer_norm.bias"));

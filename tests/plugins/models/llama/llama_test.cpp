@@ -3,6 +3,7 @@
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/family_checks.hpp"
+#include "tests/plugins/models/linked_family.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/test_host.hpp"
 
@@ -15,7 +16,8 @@ using nlohmann::json;
 int32_t probe(const json& config, std::string* message = nullptr) {
   const std::string text = config.dump();
   quench_error error{sizeof error, 0, {}};
-  const int32_t score = linked_model().probe(text.data(), text.size(), &error);
+  const int32_t score =
+      linked_family(R"({"model_type": "llama"})").probe(text.data(), text.size(), &error);
   if (message != nullptr) {
     *message = error.message;
   }
