@@ -102,7 +102,7 @@ foreach(source IN LISTS mutated_sources)
 endforeach()
 file(CONFIGURE OUTPUT "${PROJECT_BINARY_DIR}/tests/mutants.txt" CONTENT "${mutants}" @ONLY)
 # The mutated objects stand before the libraries that have the originals, so that the linker takes them. Libraries are
-# compiled eight sources at a time, so an original may come along with its neighbours: the first definition counts.
+# compiled sixteen sources at a time, so an original may come along with its neighbours: the first definition counts.
 add_library(mutated_objects OBJECT mutant.cpp ${objects})
 target_link_libraries(mutated_objects PRIVATE quench::host TBB::tbb OpenSSL::Crypto)
 target_include_directories(mutated_objects PRIVATE "${PROJECT_SOURCE_DIR}")
