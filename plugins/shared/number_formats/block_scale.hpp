@@ -25,29 +25,30 @@ enum class ScaleType { kFloat32, kE8M0, kTwoLevel };
 inline constexpr int kE8M0Bias = 127;
 inline constexpr uint8_t kE8M0Nan = 255;
 
-inline double decode_e8m0(uint8_t code) {
+QUENCH_BOTH inline double decode_e8m0(uint8_t code) {
   return code == kE8M0Nan ? std::numeric_limits<double>::quiet_NaN()
-                          : std::ldexp(1.0, code - kE8M0Bias);
+                          : power_of_two(code - kE8M0Bias);
 }
 
 // The code of the scale of a block with the largest magnitude `largest`.
-inline uint8_t e8m0_of(double largest, int element_exponent) {
+QUENCH_BOTH inline uint8_t e8m0_of(double largest, int element_exponent) {
   if (!std::isfinite(largest)) {
     return kE8M0Nan;
   }
-  const int exponent = largest > 0 ? std::ilogb(largest) - element_exponent : -kE8M0Bias;
-  return static_cast<uint8_t>(std::clamp(exponent, -kE8M0Bias, kE8M0Bias) + kE8M0Bias);
+  const int bias = kE8M0Bias;
+  const int exponent = largest > 0 ? binade_of(largest) - element_exponent : -bias;
+  return static_cast<uint8_t>(std::clamp(exponent, -bias, bias) + bias);
 }
 
 // The code of scale / tensor_scale, at least the least number above 0, so that nothing is divided
 // by 0 and small blocks keep what they can.
-inline uint8_t e4m3_of(double scale, double tensor_scale) {
-  const uint8_t code = encode(kE4M3, scale / tensor_scale);
+QUENCH_BOTH inline uint8_t e4m3_of(double scale, double tensor_scale) {
+  const uint8_t code = encode(e4m3(), scale / tensor_scale);
   return code == 0 ? uint8_t{1} : code;
 }
 
 // Rounded to float32, at least its least number above 0; infinite where it overflows.
-inline double float32_scale(double scale) {
+QUENCH_BOTH inline double float32_scale(double scale) {
   return std::max(static_cast<float>(scale), std::numeric_limits<float>::denorm_min());
 }
 

@@ -12,6 +12,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "shared/cuda/both.hpp"
+
 namespace quench::number_formats {
 
 // What the largest codes stand for.
@@ -55,11 +57,25 @@ struct FloatElement {
 inline constexpr FloatElement kE2M1{2, 1, Specials::kNone};
 inline constexpr FloatElement kE2M3{2, 3, Specials::kNone};
 inline constexpr FloatElement kE3M2{3, 2, Specials::kNone};
-inline constexpr FloatElement kE4M3{4, 3, Specials::kNan};
+// What a GPU runs cannot refer to a constant of the host.
+QUENCH_BOTH constexpr FloatElement e4m3() {
+  return {4, 3, Specials::kNan};
+}
+inline constexpr FloatElement kE4M3 = e4m3();
 inline constexpr FloatElement kE5M2{5, 2, Specials::kInfinity};
 
+// 2^exponent, for -1022 <= exponent <= 1023.
+QUENCH_BOTH inline double power_of_two(int exponent) {
+  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+}
+
+// floor(log2(magnitude)) of a positive number, -1023 of a subnormal one.
+QUENCH_BOTH inline int binade_of(double magnitude) {
+  return static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023;
+}
+
 // The number that a code stands for.
-inline double decode(const FloatElement& element, uint8_t code) {
+QUENCH_BOTH inline double decode(const FloatElement& element, uint8_t code) {
   const int magnitude = code & (element.sign_bit() - 1);
   const double sign = (code & element.sign_bit()) != 0 ? -1 : 1;
   const int mantissa = magnitude & ((1 << element.mantissa_bits) - 1);
@@ -71,19 +87,14 @@ inline double decode(const FloatElement& element, uint8_t code) {
   }
   const int whole = exponent == 0 ? mantissa : mantissa + (1 << element.mantissa_bits);
   const int binade = exponent == 0 ? element.least_exponent() : exponent - element.bias();
-  return sign * std::ldexp(whole, binade - element.mantissa_bits);
-}
-
-// 2^exponent, for -1022 <= exponent <= 1023.
-inline double power_of_two(int exponent) {
-  return std::bit_cast<double>(static_cast<uint64_t>(exponent + 1023) << 52);
+  return sign * (whole * power_of_two(binade - element.mantissa_bits));
 }
 
 // The code of the number nearest to `x`, by arithmetic: `x` in units of its binade's spacing,
 // rounded, is the code's mantissa, and a carry into the next binade is one into its exponent. NaN
 // becomes a NaN; where there is none, 0.
-inline uint8_t encode(const FloatElement& element, double x,
-                      Overflow overflow = Overflow::kSaturate) {
+QUENCH_BOTH inline uint8_t encode(const FloatElement& element, double x,
+                                  Overflow overflow = Overflow::kSaturate) {
   const int sign = std::signbit(x) ? element.sign_bit() : 0;
   const double magnitude = std::fabs(x);
   const int least = element.least_exponent();
@@ -96,7 +107,7 @@ inline uint8_t encode(const FloatElement& element, double x,
     return static_cast<uint8_t>(element.specials == Specials::kNone ? 0
                                                                     : sign | element.nan_code());
   }
-  const int own = static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - 1023;
+  const int own = binade_of(magnitude);
   const int binade = own < least ? least : own;
   const auto units =
       static_cast<int>(std::rint(magnitude * power_of_two(element.mantissa_bits - binade)));

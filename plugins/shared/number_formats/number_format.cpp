@@ -47,72 +47,15 @@ constexpr NumberFormat kFormats[] = {
 
 }  // namespace
 
-double NumberFormat::largest() const {
-  return type == ElementType::kFloat ? decode(element, static_cast<uint8_t>(element.largest_code()))
-                                     : integer;
-}
-
 int64_t NumberFormat::entries() const {
   return type == ElementType::kFloat    ? int64_t{1} << element.bits()
          : type == ElementType::kBinary ? 2
                                         : 2 * int64_t{integer} + 1;
 }
 
-double NumberFormat::tensor_scale_of(double amax) const {
-  if (!has_tensor_scale()) {
-    return 1;
-  }
-  return float32_scale(amax / (largest() * decode(kE4M3, kE4M3.largest_code())));
-}
-
-double NumberFormat::scale_of(double statistic, double tensor_scale) const {
-  if (!std::isfinite(statistic)) {
-    return statistic;
-  }
-  switch (scale) {
-    case ScaleType::kE8M0:
-      return decode_e8m0(e8m0_of(statistic, element.largest_exponent()));
-    case ScaleType::kTwoLevel:
-      return tensor_scale * decode(kE4M3, e4m3_of(statistic / largest(), tensor_scale));
-    case ScaleType::kFloat32:
-      break;
-  }
-  return this->statistic() == Statistic::kMean ? static_cast<float>(statistic)
-                                               : float32_scale(statistic / largest());
-}
-
 uint8_t NumberFormat::scale_code(double scale_value, double tensor_scale) const {
   return scale == ScaleType::kE8M0 ? static_cast<uint8_t>(std::ilogb(scale_value) + kE8M0Bias)
                                    : encode(kE4M3, scale_value / tensor_scale);
-}
-
-uint8_t NumberFormat::code_of(double x, double scale_value) const {
-  const double ratio = scale_value > 0 ? x / scale_value : 0;
-  switch (type) {
-    case ElementType::kFloat:
-      return encode(element, ratio);
-    case ElementType::kBinary:
-      return ratio >= 0 ? 1 : 0;
-    case ElementType::kTernary:
-    case ElementType::kInteger:
-      break;
-  }
-  const double code = std::rint(ratio) + integer;
-  const double above = code > 0 ? code : 0;  // and 0 for NaN
-  return static_cast<uint8_t>(std::min(above, 2.0 * integer));
-}
-
-double NumberFormat::element_of(uint8_t code) const {
-  switch (type) {
-    case ElementType::kFloat:
-      return decode(element, code);
-    case ElementType::kBinary:
-      return code == 0 ? -1 : 1;
-    case ElementType::kTernary:
-    case ElementType::kInteger:
-      break;
-  }
-  return code - integer;
 }
 
 double NumberFormat::bits_per_value(double values, double scales) const {

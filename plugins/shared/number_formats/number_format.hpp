@@ -14,7 +14,9 @@
 //   binary                 -1, 1 times the group's mean magnitude               arXiv 1603.05279
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -40,32 +42,89 @@ struct NumberFormat {
   // Of one element as it is stored: 8/5 for ternary, five in a byte.
   double element_bits;
 
-  double largest() const;
+  QUENCH_BOTH double largest() const;
   int64_t entries() const;  // codes are below it
-  Statistic statistic() const {
+  QUENCH_BOTH Statistic statistic() const {
     return type == ElementType::kTernary || type == ElementType::kBinary ? Statistic::kMean
                                                                          : Statistic::kLargest;
   }
-  bool has_tensor_scale() const { return scale == ScaleType::kTwoLevel; }
+  QUENCH_BOTH bool has_tensor_scale() const { return scale == ScaleType::kTwoLevel; }
   double scale_bits() const { return scale == ScaleType::kFloat32 ? 32 : 8; }
 
   // The scale of a whole tensor with the largest magnitude `amax`, a float32; 1 where the format
   // has none.
-  double tensor_scale_of(double amax) const;
+  QUENCH_BOTH double tensor_scale_of(double amax) const;
   // The scale of a block, with the tensor's scale in it, from its statistic. Infinite or NaN where
   // the statistic is, or where the scale overflows.
-  double scale_of(double statistic, double tensor_scale = 1) const;
+  QUENCH_BOTH double scale_of(double statistic, double tensor_scale = 1) const;
   // The byte in which the scale is stored, of a scale of scale_of(); not with float32.
   uint8_t scale_code(double scale_value, double tensor_scale = 1) const;
 
   // The code of the element nearest to x / scale_value; a scale of 0 holds zeros.
-  uint8_t code_of(double x, double scale_value) const;
+  QUENCH_BOTH uint8_t code_of(double x, double scale_value) const;
   // The element of a code; NaN and infinity where the code stands for them.
-  double element_of(uint8_t code) const;
+  QUENCH_BOTH double element_of(uint8_t code) const;
 
   // Average bits per value of `values` values with `scales` scales.
   double bits_per_value(double values, double scales) const;
 };
+
+QUENCH_BOTH inline double NumberFormat::largest() const {
+  return type == ElementType::kFloat ? decode(element, static_cast<uint8_t>(element.largest_code()))
+                                     : integer;
+}
+
+QUENCH_BOTH inline double NumberFormat::tensor_scale_of(double amax) const {
+  if (!has_tensor_scale()) {
+    return 1;
+  }
+  return float32_scale(amax / (largest() * decode(e4m3(), e4m3().largest_code())));
+}
+
+QUENCH_BOTH inline double NumberFormat::scale_of(double statistic, double tensor_scale) const {
+  if (!std::isfinite(statistic)) {
+    return statistic;
+  }
+  switch (scale) {
+    case ScaleType::kE8M0:
+      return decode_e8m0(e8m0_of(statistic, element.largest_exponent()));
+    case ScaleType::kTwoLevel:
+      return tensor_scale * decode(e4m3(), e4m3_of(statistic / largest(), tensor_scale));
+    case ScaleType::kFloat32:
+      break;
+  }
+  return this->statistic() == Statistic::kMean ? static_cast<float>(statistic)
+                                               : float32_scale(statistic / largest());
+}
+
+QUENCH_BOTH inline uint8_t NumberFormat::code_of(double x, double scale_value) const {
+  const double ratio = scale_value > 0 ? x / scale_value : 0;
+  switch (type) {
+    case ElementType::kFloat:
+      return encode(element, ratio);
+    case ElementType::kBinary:
+      return ratio >= 0 ? 1 : 0;
+    case ElementType::kTernary:
+    case ElementType::kInteger:
+      break;
+  }
+  const double code = std::rint(ratio) + integer;
+  const double above = code > 0 ? code : 0;  // and 0 for NaN
+  return static_cast<uint8_t>(std::min(above, 2.0 * integer));
+}
+
+QUENCH_BOTH inline double NumberFormat::element_of(uint8_t code) const {
+  switch (type) {
+    case ElementType::kFloat:
+      return decode(element, code);
+    case ElementType::kBinary:
+      return code == 0 ? -1 : 1;
+    case ElementType::kTernary:
+    case ElementType::kInteger:
+      break;
+  }
+  return code - integer;
+}
 
 std::span<const NumberFormat> number_formats();
 // Null if there is none of that name.
