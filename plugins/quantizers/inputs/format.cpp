@@ -36,6 +36,10 @@ bool is_float(const NumberFormat& format) {
 
 }  // namespace
 
+void ActivationFormat::round(std::span<double> values, Range range) const {
+  rule_.with([&](const auto& rule) { round_by(rule, values, range); });
+}
+
 void ActivationFormat::check(const char*, const ActivationSettings&) const {}
 
 const char* activation_choices() {

@@ -19,10 +19,13 @@ InputStatistics* statistics_of(GramGroup& group) {
   return static_cast<InputStatistics*>(group.observer());
 }
 
-// Rows in host memory of their own, C order.
-at::Tensor own_rows(const at::Tensor& x, at::ScalarType type) {
-  const at::Tensor there = matrix::on_host(x) ? x : x.to(at::kCPU);
-  const at::Tensor rows = at::empty(x.sizes(), at::TensorOptions(type));
+constexpr int64_t kHeld = int64_t{1} << 23;  // values on a device that are float64 at once
+
+// Float32 or float64 rows in memory of their own, C order.
+at::Tensor own_rows(const at::Tensor& x, at::Device device) {
+  const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor there = x.to(device);
+  const at::Tensor rows = at::empty(x.sizes(), at::TensorOptions(type).device(device));
   kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
     rows.narrow(0, first, count).copy_(there.narrow(0, first, count));
   });
@@ -31,9 +34,12 @@ at::Tensor own_rows(const at::Tensor& x, at::ScalarType type) {
 
 // In float64, rounded once.
 void divide(const at::Tensor& rows, const at::Tensor& scale) {
+  const int64_t most = std::max<int64_t>(1, kHeld / rows.size(1));
   kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
-    const at::Tensor part = rows.narrow(0, first, count);
-    part.copy_(part.to(at::kDouble).div_(scale));
+    for (int64_t end = first + count; first < end; first += most) {
+      const at::Tensor part = rows.narrow(0, first, std::min(most, end - first));
+      part.copy_(part.to(at::kDouble).div_(scale));
+    }
   });
 }
 
@@ -60,21 +66,28 @@ RoundedLinear::RoundedLinear(at::Tensor weight, std::span<const double> scale,
                              InputRounding rounding)
     : weight_(std::move(weight)), rounding_(std::move(rounding)) {
   if (!scale.empty()) {
-    scale_ = at::empty({static_cast<int64_t>(scale.size())}, at::TensorOptions(at::kDouble));
-    std::copy(scale.begin(), scale.end(), scale_.data_ptr<double>());
+    scale_ = beside(weight_, scale).clone();
   }
 }
 
-void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
-  const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
-  at::Tensor rows = own_rows(x, type);
+at::Tensor RoundedLinear::divided(const at::Tensor& x, at::Device device) const {
+  const at::Tensor rows = own_rows(x, device);
   if (scale_.defined()) {
-    divide(rows, scale_);
+    divide(rows, scale_.to(device));
   }
-  if (rounding_) {
+  return rows;
+}
+
+void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
+  at::Tensor rows = divided(x, weight_.device());
+  if (rounding_ && matrix::on_host(rows)) {
     rounding_->round(rows);
+  } else if (rounding_ && !rounding_->round_there(rows)) {
+    const at::Tensor on_host = divided(x, at::kCPU);
+    rounding_->round(on_host);
+    rows = on_host.to(weight_.device());
   }
-  rows = rows.to(weight_.device());
+  const at::ScalarType type = rows.scalar_type();
   const at::Tensor weight = weight_.scalar_type() == type ? weight_ : weight_.to(type);
   if (y.scalar_type() == type) {
     matrix::product_into(y, rows, weight.t());

@@ -30,7 +30,10 @@ class RoundedLinear {
 
  private:
   at::Tensor weight_;
-  at::Tensor scale_;  // float64 [in] in host memory, or undefined
+  // x in memory of its own on `device`, divided.
+  at::Tensor divided(const at::Tensor& x, at::Device device) const;
+
+  at::Tensor scale_;  // float64 [in], where the weight is, or undefined
   std::optional<InputRounding> rounding_;
 };
 

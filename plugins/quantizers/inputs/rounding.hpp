@@ -28,6 +28,9 @@ class InputRounding {
   // from what is there and rounded once to its type. The rows of one call are one batch. Throws
   // NUMERICAL with the linear's name, row and column for a value that is not finite.
   void round(const at::Tensor& rows) const;
+  // The same, to the bit, by kernels where the rows are. False where a value is not finite or a
+  // range overflows: the rows are spoilt, and round() of others that were the same decides.
+  bool round_there(const at::Tensor& rows) const;
 
   // How many columns stay in float.
   int64_t kept_columns() const;
@@ -46,6 +49,8 @@ class InputRounding {
   Range range_of_all(const T* values, int64_t rows) const;
   template <typename T>
   void round_rows(T* values, int64_t rows) const;
+  template <typename T>
+  bool round_by_kernel(const at::Tensor& rows) const;
   // The range of the group of columns that begins with `first`, of a row's values.
   Range range_for(std::span<const double> values, int64_t first, Range of_all) const;
 

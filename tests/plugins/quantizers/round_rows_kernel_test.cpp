@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "quantizers/grid/round_rows.hpp"
+#include "quench/kit/torch.hpp"
 #include "tests/plugins/quantizers/matrix.hpp"
 #include "tests/support/differences.hpp"
 
