@@ -193,17 +193,14 @@ quench_status observe(quench_quantizer* quantizer, quench_quantizer_state* state
   }
   return kit::guard(error, [&] {
     const c10::InferenceMode inference;
-    const auto rotated_there = [&](const quench_tensor& rows, const char* what) {
-      return rotated(*group.rotation, rows, what).to(kit::torch_device(rows.device));
-    };
     quench_observe_args inner_args = *args;
-    const at::Tensor x = rotated_there(*args->x, "x");
+    const at::Tensor x = rotated(*group.rotation, *args->x, "x");
     const quench_tensor view = kit::view_of(x);
     inner_args.x = &view;
     at::Tensor float_x;
     quench_tensor float_view{};
     if (args->float_x != nullptr) {
-      float_x = rotated_there(*args->float_x, "float_x");
+      float_x = rotated(*group.rotation, *args->float_x, "float_x");
       float_view = kit::view_of(float_x);
       inner_args.float_x = &float_view;
     }
@@ -240,8 +237,7 @@ quench_status gram_get(quench_quantizer* quantizer, quench_quantizer_state* stat
     const c10::InferenceMode inference;
     quench_tensor view{};
     call(own.functions->gram_get, own.inner, group.inner, &view, rows);
-    group.gram =
-        rotated_gram(*group.rotation, view, Direction::kUndo).to(kit::torch_device(view.device));
+    group.gram = rotated_gram(*group.rotation, view, Direction::kUndo);
     *gram = kit::view_of(group.gram);
   });
 }
@@ -273,10 +269,8 @@ quench_status output_error(quench_quantizer* quantizer, quench_quantizer_state* 
   }
   return kit::guard(error, [&] {
     const c10::InferenceMode inference;
-    const at::Tensor before =
-        rotated(*group.rotation, *weight, "weight").to(kit::torch_device(weight->device));
-    const at::Tensor after = rotated(*group.rotation, *dequantized, "dequantized")
-                                 .to(kit::torch_device(dequantized->device));
+    const at::Tensor before = rotated(*group.rotation, *weight, "weight");
+    const at::Tensor after = rotated(*group.rotation, *dequantized, "dequantized");
     const quench_tensor views[2] = {kit::view_of(before), kit::view_of(after)};
     call(own.functions->output_error, own.inner, group.inner, &views[0], &views[1], squared_error,
          reference);
@@ -300,8 +294,7 @@ quench_status prepare(quench_quantizer* quantizer, quench_quantizer_state* state
     const c10::InferenceMode inference;
     std::vector<at::Tensor> weights;
     for (uint32_t i = 0; i < args->count; ++i) {
-      weights.push_back(rotated(*group.rotation, args->weights[i], "weight")
-                            .to(kit::torch_device(args->weights[i].device)));
+      weights.push_back(rotated(*group.rotation, args->weights[i], "weight"));
     }
     std::vector<quench_tensor> views;
     for (const at::Tensor& weight : weights) {

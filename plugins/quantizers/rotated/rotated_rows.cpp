@@ -5,7 +5,9 @@
 #include <cmath>
 #include <span>
 
+#include "quantizers/rotated/device/multiply_by_kernel.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -13,9 +15,10 @@ namespace {
 
 using Direction = RandomHadamard::Direction;
 
-at::Tensor own_rows(const at::Tensor& rows, at::ScalarType type) {
-  const at::Tensor there = rows.to(at::kCPU);
-  const at::Tensor own = at::empty(rows.sizes(), at::TensorOptions(type));
+at::Tensor own_rows(const at::Tensor& rows, at::Device device) {
+  const at::ScalarType type = rows.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
+  const at::Tensor there = rows.to(device);
+  const at::Tensor own = at::empty(rows.sizes(), at::TensorOptions(type).device(device));
   kit::for_row_blocks(own, [&](int64_t first, int64_t count) {
     own.narrow(0, first, count).copy_(there.narrow(0, first, count));
   });
@@ -46,19 +49,24 @@ at::Tensor rotated(const RandomHadamard& rotation, const quench_tensor& rows, co
               kit::shape_text(kit::shape_of(rows)).c_str());
   }
   const at::Tensor given = kit::borrow(rows);
-  const bool wide = given.scalar_type() == at::kDouble;
-  at::Tensor own = own_rows(given, wide ? at::kDouble : at::kFloat);
-  if (wide) {
+  if (!matrix::on_host(given)) {
+    const at::Tensor there = own_rows(given, given.device());
+    if (multiply_by_kernel(rotation, there, direction)) {
+      return there;
+    }
+  }
+  const at::Tensor own = own_rows(given, at::kCPU);
+  if (own.scalar_type() == at::kDouble) {
     multiply<double>(rotation, own, what, direction);
   } else {
     multiply<float>(rotation, own, what, direction);
   }
-  return own;
+  return own.to(given.device());
 }
 
 at::Tensor rotated_gram(const RandomHadamard& rotation, const quench_tensor& gram,
                         Direction direction) {
-  const at::Tensor wide = kit::borrow(gram).to(at::kCPU).to(at::kDouble);
+  const at::Tensor wide = kit::borrow(gram).to(at::kDouble);
   const at::Tensor half = rotated(rotation, kit::view_of(wide), "gram", direction);
   const at::Tensor turned = half.t().contiguous();
   return rotated(rotation, kit::view_of(turned), "gram", direction);

@@ -10,13 +10,13 @@ namespace quench::quantizers {
 
 using hadamard::RandomHadamard;
 
-// A copy in host memory, C order, of rows [N, n] of any float type: float64 if they are, else
+// A copy where they are, C order, of rows [N, n] of any float type: float64 if they are, else
 // float32. Throws with `what`, the matrix's name, INVALID_ARGUMENT for another shape and NUMERICAL
 // for a value that is not finite, by row and column.
 at::Tensor rotated(const RandomHadamard& rotation, const quench_tensor& rows, const char* what,
                    RandomHadamard::Direction direction = RandomHadamard::Direction::kApply);
 
-// R G R' of a symmetric G [n, n], or R' G R with kApply; float64 in host memory.
+// R G R' of a symmetric G [n, n], or R' G R with kApply; float64, where G is.
 at::Tensor rotated_gram(const RandomHadamard& rotation, const quench_tensor& gram,
                         RandomHadamard::Direction direction);
 

@@ -22,6 +22,9 @@ class Hadamard {
   explicit Hadamard(int64_t size);
 
   int64_t size() const { return core_ * run_; }
+  int64_t core() const { return core_; }  // c
+  // [c, c] in C order; empty where c is 1.
+  const std::vector<int8_t>& core_entries() const { return core_entries_; }
   // "64", or "12 x 8" for c = 12.
   std::string text() const;
   int entry(int64_t row, int64_t column) const;

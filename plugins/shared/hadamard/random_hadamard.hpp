@@ -18,6 +18,7 @@ class RandomHadamard {
 
   int64_t size() const { return hadamard_.size(); }
   const Hadamard& matrix() const { return hadamard_; }
+  const std::vector<double>& signs() const { return signs_; }  // the diagonal of D
 
   // Replaces each of the rows [count, n], in C order, by row R or, with kUndo, row R'. Computed in
   // float64 and rounded once to T, which is float or double.
