@@ -39,6 +39,12 @@ constexpr Bound kBounds[] = {
     {"activations:activations=int4,activation_keep=2", 2e-3},
     {"rtn:bits=4,group_size=16,activations=int8", 2e-3},
     {"awq:bits=4,group_size=16,inputs=sequential,activations=nvfp4", 2e-3},
+    {"gptq:bits=4,group_size=16,activations=int4,rotate=all,cache=int4,cache_group_size=4,"
+     "cache_rotate=both",
+     2e-3},
+    {"activations:activations=fp8_e4m3,activation_per=tensor,activation_range=max,cache=int4,"
+     "cache_keys=channel,cache_group_size=8",
+     2e-3},
 };
 
 double loss_on(const Workplace& here, const std::string& device, const std::string& quantizer) {

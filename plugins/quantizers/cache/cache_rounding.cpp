@@ -12,6 +12,7 @@
 #include "quench/kit/tensor.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/hadamard/hadamard.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -66,13 +67,13 @@ std::vector<CacheRounding::Run> CacheRounding::runs_of(const quench_batch& batch
   return runs;
 }
 
+CacheRange CacheRounding::range() const {
+  return {takes_extremes(settings_), settings_.clip};
+}
+
 void CacheRounding::round_group(std::span<double> values) const {
   const auto [least, largest] = std::minmax_element(values.begin(), values.end());
-  Range range{*least, *largest};
-  if (!takes_extremes(settings_)) {
-    range = {std::min(range.min, 0.0) * settings_.clip, std::max(range.max, 0.0) * settings_.clip};
-  }
-  format_->round(values, range);
+  format_->round(values, range().of(*least, *largest));
 }
 
 void CacheRounding::round_head(std::vector<double>& values, int64_t width, const Part& part) const {
@@ -167,6 +168,9 @@ void CacheRounding::round(const at::Tensor& x, const std::vector<Run>& runs,
               "block %u: %s: cache_group_size = %lld does not divide the %lld numbers of a head",
               block_, part.name, static_cast<long long>(settings_.group_size),
               static_cast<long long>(width));
+  }
+  if (!matrix::on_host(x) && round_there(x, runs, part)) {
+    return;
   }
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   // `x` itself, if it can be written there.

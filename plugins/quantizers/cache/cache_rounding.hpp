@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "quantizers/cache/cache_range.hpp"
 #include "quantizers/cache/settings.hpp"
 #include "quantizers/inputs/format.hpp"
 #include "quench/abi/kind/model.h"
@@ -46,12 +47,19 @@ class CacheRounding {
   };
   static std::vector<Run> runs_of(const quench_batch& batch);
   void round(const at::Tensor& x, const std::vector<Run>& runs, const Part& part) const;
+  // The same, to the bit, by kernels where x is. False, and nothing is changed, where a value is
+  // not finite or a range overflows.
+  bool round_there(const at::Tensor& x, const std::vector<Run>& runs, const Part& part) const;
+  template <typename T>
+  bool round_by_kernel(const at::Tensor& values, const std::vector<Run>& runs,
+                       const Part& part) const;
   template <typename T>
   void round_as(T* values, int64_t heads, int64_t width, const std::vector<Run>& runs,
                 const Part& part) const;
   // One head of a run [count, width], or of some of its tokens where each is rounded by itself.
   void round_head(std::vector<double>& values, int64_t width, const Part& part) const;
   void round_group(std::span<double> values) const;
+  CacheRange range() const;
 
   CacheSettings settings_;
   uint32_t block_;

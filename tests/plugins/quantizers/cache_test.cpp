@@ -12,10 +12,9 @@
 
 #include "quantizers/cache/cache_rounding.hpp"
 #include "quench/kit/error.hpp"
-#include "quench/kit/scalar.hpp"
-#include "quench/kit/tensor.hpp"
 #include "quench/kit/torch.hpp"
 #include "tests/plugins/quantizers/cache_parameters.hpp"
+#include "tests/plugins/quantizers/cached_rows.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/host_threads.hpp"
@@ -26,33 +25,6 @@ namespace quench::test {
 namespace {
 
 using quantizers::CacheRounding;
-
-// Rows of ids, all 0, in segments if there are some.
-class Rows {
- public:
-  Rows(int64_t rows, int64_t length, std::vector<int32_t> segments = {})
-      : shape_{rows, length},
-        ids_(static_cast<size_t>(rows * length)),
-        segments_(std::move(segments)) {
-    tokens_ = view(ids_);
-    segments_view_ = view(segments_);
-    batch_ = {sizeof batch_, 0, &tokens_, nullptr, segments_.empty() ? nullptr : &segments_view_};
-  }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
-  const quench_batch& batch() const { return batch_; }
-
- private:
-  quench_tensor view(std::vector<int32_t>& values) const {
-    return {values.data(), {QUENCH_DEVICE_CPU, 0}, 2, kit::kInt32, shape_, nullptr, 0};
-  }
-  int64_t shape_[2];
-  std::vector<int32_t> ids_;
-  std::vector<int32_t> segments_;
-  quench_tensor tokens_{};
-  quench_tensor segments_view_{};
-  quench_batch batch_{};
-};
 
 struct Cached {
   at::Tensor keys;
