@@ -12,7 +12,7 @@ namespace quench {
 
 namespace {
 
-constexpr size_t kMostNamed = 3;  // checkpoints that lack an average
+constexpr size_t kShownNames = 3;  // checkpoints that lack an average
 
 // Checkpoints in the form that plugins see. `cells` must outlive the result.
 std::vector<quench_averaging_member> members_of(const std::vector<CheckpointCell>& cells,
@@ -97,7 +97,7 @@ std::vector<std::string> select_averages(
     if (!missing.empty()) {
       gaps.push_back(fmt::format("averaging {}: no average at {}{}: {}", printable(label),
                                  branch.name.empty() ? "" : printable(branch.name) + " ",
-                                 first_of_names(missing, kMostNamed), printable(why, 4096)));
+                                 first_of_names(missing, kShownNames), printable(why, 4096)));
     }
     // Reports the reason at the end of the longest branch, which lacks the fewest checkpoints.
     if (!why.empty() && branch.ends.size() >= longest) {
