@@ -10,7 +10,7 @@ from pathlib import Path
 
 SKIPPED = 77
 sys.path.insert(0, str(Path(sys.argv[1]) / "tests/support"))
-from slurm_cluster import Cluster, missing_programs  # noqa: E402
+from slurm_cluster import Cluster, missing  # noqa: E402
 from tiny_run import TinyRun  # noqa: E402
 
 
@@ -20,8 +20,8 @@ def fail_unless(holds, what):
 
 
 def main():
-    if missing := missing_programs():
-        print(f"SKIPPED: Slurm is not installed ({', '.join(missing)}); ./dev test installs it on Debian")
+    if lacks := missing():
+        print(f"SKIPPED: Slurm cannot run here, it lacks {', '.join(lacks)}; ./dev test installs its programs on Debian")
         sys.exit(SKIPPED)
     with tempfile.TemporaryDirectory() as own, Cluster(Path(own) / "slurm") as cluster:
         folder = Path(own) / "my work"  # directives of sbatch with a space

@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(sys.argv[1]) / "tests/support"))
-from slurm_cluster import Cluster, missing_programs  # noqa: E402
+from slurm_cluster import Cluster, missing  # noqa: E402
 from stand_in_slurm import write_stand_ins  # noqa: E402
 
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.S | re.M)
@@ -42,7 +42,7 @@ def main():
         folder = Path(own) / "work"
         folder.mkdir()
         environment = {**os.environ, "QUENCH_HOME": f"{own}/home"}
-        if missing_programs():
+        if missing():
             write_stand_ins(Path(own) / "slurm")
             environment["PATH"] = f"{own}/slurm:{build}/bin:{os.environ['PATH']}"
             printed = run_page(page, folder, environment, lambda: None)

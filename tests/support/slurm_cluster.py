@@ -47,8 +47,10 @@ PartitionName=high Nodes={host} PriorityTier=10 PreemptMode=OFF State=UP
 """
 
 
-def missing_programs():
-    return [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
+def missing():
+    """What a cluster needs and this machine lacks."""
+    lacks = [name for name in PROGRAMS if shutil.which(name, path=PATH) is None]
+    return lacks + ([] if os.path.ismount("/sys/fs/cgroup") else ["a file system at /sys/fs/cgroup"])
 
 
 def free_port():
