@@ -187,7 +187,7 @@ void look_ahead(const LoadedRun& run, const SubmitOptions& options, uint64_t cou
 }
 
 // Prints what came of it. Throws what went wrong.
-void tell(const nlohmann::json& said) {
+void tell_submitted(const nlohmann::json& said) {
   for (const nlohmann::json& warning : said.at("warnings")) {
     print_warning("warning: " + warning.get<std::string>());
   }
@@ -234,7 +234,7 @@ int submit(const SubmitOptions& options, Context& context) {
                             {"here", fs::current_path().string()},
                             {"environment", environment_of(context)}};
   look_ahead(run, options, count, static_cast<uint32_t>(cpus), context, request);
-  tell(as_usage([&] { return cluster_answer("submit", request, context); }));
+  tell_submitted(as_usage([&] { return cluster_answer("submit", request, context); }));
   return kExitOk;
 }
 

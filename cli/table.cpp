@@ -24,11 +24,11 @@ namespace quench {
 
 namespace {
 
-constexpr size_t kMaxCell = 4096;  // bytes
+constexpr size_t kMaxCellBytes = 4096;  // bytes
 
-using Rows = std::vector<std::vector<std::string>>;
+using TextRows = std::vector<std::vector<std::string>>;
 
-std::vector<size_t> widths_of(const Rows& rows) {
+std::vector<size_t> widths_of(const TextRows& rows) {
   std::vector<size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
@@ -39,7 +39,7 @@ std::vector<size_t> widths_of(const Rows& rows) {
   return widths;
 }
 
-std::string aligned(const Rows& rows) {
+std::string aligned(const TextRows& rows) {
   const std::vector<size_t> widths = widths_of(rows);
   std::string out;
   for (const auto& row : rows) {
@@ -58,7 +58,7 @@ std::string aligned(const Rows& rows) {
 std::vector<std::vector<std::string>> printable_cells(std::vector<std::vector<std::string>> rows) {
   for (auto& row : rows) {
     for (std::string& cell : row) {
-      cell = printable(cell, kMaxCell);
+      cell = printable(cell, kMaxCellBytes);
     }
   }
   return rows;
@@ -73,7 +73,7 @@ size_t total_of(const std::vector<size_t>& widths) {
 
 // The rows with their columns made narrower until they fit, the widest first; nothing if they
 // cannot.
-std::optional<Rows> squeezed(Rows rows, const std::vector<ColumnFit>& fits, size_t width) {
+std::optional<TextRows> squeezed(TextRows rows, const std::vector<ColumnFit>& fits, size_t width) {
   std::vector<size_t> widths = widths_of(rows);
   std::vector<size_t> least = widths;
   for (size_t c = 0; c < widths.size(); ++c) {
@@ -99,7 +99,7 @@ std::optional<Rows> squeezed(Rows rows, const std::vector<ColumnFit>& fits, size
   return rows;
 }
 
-void leave_out(Rows& rows, std::vector<ColumnFit>& fits, size_t column) {
+void leave_out(TextRows& rows, std::vector<ColumnFit>& fits, size_t column) {
   for (auto& row : rows) {
     if (column < row.size()) {
       row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
@@ -127,16 +127,16 @@ std::string left_out_line(const std::vector<std::string>& names, size_t width) {
 }
 
 struct Fitted {
-  Rows rows;
+  TextRows rows;
   std::vector<std::string> left_out = {};  // titles
   bool fits = false;                       // numbers are never cut, so that it may not
 };
 
-Fitted fit(Rows rows, std::vector<ColumnFit> fits, size_t width,
+Fitted fit(TextRows rows, std::vector<ColumnFit> fits, size_t width,
            std::vector<std::string> left_out = {}) {
   fits.resize(std::max(fits.size(), widths_of(rows).size()));
   for (;;) {
-    if (std::optional<Rows> narrower = squeezed(rows, fits, width)) {
+    if (std::optional<TextRows> narrower = squeezed(rows, fits, width)) {
       return {*std::move(narrower), std::move(left_out), true};
     }
     const std::optional<size_t> column = first_to_leave(fits);
@@ -148,12 +148,12 @@ Fitted fit(Rows rows, std::vector<ColumnFit> fits, size_t width,
   }
 }
 
-std::string text_of(const Fitted& table, size_t width) {
+std::string fitted_text(const Fitted& table, size_t width) {
   return aligned(table.rows) + (table.left_out.empty() ? "" : left_out_line(table.left_out, width));
 }
 
 // The cell that every row has in the column; "" where they differ.
-std::string shared_cell(const Rows& rows, size_t column) {
+std::string shared_cell(const TextRows& rows, size_t column) {
   const bool same = rows.size() > 1 &&
                     std::all_of(rows.begin() + 1, rows.end(),
                                 [&](const auto& row) { return row[column] == rows[1][column]; });
@@ -161,7 +161,7 @@ std::string shared_cell(const Rows& rows, size_t column) {
 }
 
 // The fewest characters with which the column's title is whole and its cells can be told apart.
-size_t least_telling(const Rows& rows, size_t column) {
+size_t least_telling(const TextRows& rows, size_t column) {
   std::set<std::string> cells;
   size_t widest = 0;
   for (size_t r = 1; r < rows.size(); ++r) {
@@ -195,7 +195,7 @@ nlohmann::json stored_in(const nlohmann::json& checkpoint) {
   return checkpoint.is_object() ? checkpoint.value("stored", nlohmann::json()) : nlohmann::json();
 }
 
-// Rows of the table that wait for the error derived from their loss. Of one cell there may be
+// TextRows of the table that wait for the error derived from their loss. Of one cell there may be
 // several losses, of two attempts or two runs, and some have no float loss beside them and so no
 // error.
 struct UnmatchedLosses {
@@ -269,7 +269,7 @@ std::string bits_text(const nlohmann::json& quantizer, const nlohmann::json& che
 
 std::string aligned_table(const std::vector<std::vector<std::string>>& rows,
                           const std::vector<ColumnFit>& fits, std::optional<size_t> width) {
-  return width ? text_of(fit(printable_cells(rows), fits, *width), *width)
+  return width ? fitted_text(fit(printable_cells(rows), fits, *width), *width)
                : aligned(printable_cells(rows));
 }
 
@@ -380,7 +380,7 @@ class TextColumns {
 
 // The table's rows, and the lines of failed cells.
 struct RecordRows {
-  Rows rows;
+  TextRows rows;
   std::string failures;
   size_t of_names = 0;  // the first columns, which tell points of a sweep and texts apart
 };
@@ -399,7 +399,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
     out.insert(out.end(), rest);
     return out;
   };
-  Rows rows = {points.titles()};
+  TextRows rows = {points.titles()};
   rows[0].insert(rows[0].end(), texts.titles().begin(), texts.titles().end());
   const size_t names = rows[0].size();
   rows[0].insert(rows[0].end(),
@@ -413,9 +413,9 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
     if (!entry.error.empty()) {
       failures +=
           fmt::format("failed: {}{}, {}, {}: {}\n",
-                      printable(points.words(entry) + texts.words(entry), kMaxCell),
-                      printable(entry.checkpoint, kMaxCell), printable(entry.quantizer, kMaxCell),
-                      printable(entry.metric, kMaxCell), printable(entry.error, kMaxCell));
+                      printable(points.words(entry) + texts.words(entry), kMaxCellBytes),
+                      printable(entry.checkpoint, kMaxCellBytes), printable(entry.quantizer, kMaxCellBytes),
+                      printable(entry.metric, kMaxCellBytes), printable(entry.error, kMaxCellBytes));
     } else if (entry.metric == "quantization_error") {
       UnmatchedLosses& losses = unmatched[place + entry.of_metric];
       const std::string percent =
@@ -438,7 +438,7 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
 // rows apart, then standard errors and the bits are left out, then names give way further.
 std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   const RecordRows whole = record_rows(entries, true);
-  Rows rows = printable_cells(whole.rows);
+  TextRows rows = printable_cells(whole.rows);
   std::string below = whole.failures.empty() ? "" : folded(whole.failures, width);
   if (total_of(widths_of(rows)) <= width) {
     return aligned(rows) + below;
@@ -447,7 +447,7 @@ std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   const size_t metric = names + 1;
   std::vector<ColumnFit> fits(names, ColumnFit{8, 0});
   fits.insert(fits.end(), {{SIZE_MAX, 1}, {6, 2}, kWhole, kWhole});
-  Rows plain = printable_cells(record_rows(entries, false).rows);
+  TextRows plain = printable_cells(record_rows(entries, false).rows);
   if (const std::string shared = shared_cell(rows, metric); !shared.empty()) {
     std::vector<ColumnFit> unused = fits;
     leave_out(rows, unused, metric);
@@ -458,7 +458,7 @@ std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   for (size_t c = 0; c < names; ++c) {
     telling[c].least = least_telling(rows, c);
   }
-  if (const std::optional<Rows> narrower = squeezed(rows, telling, width)) {
+  if (const std::optional<TextRows> narrower = squeezed(rows, telling, width)) {
     return aligned(*narrower) + below;
   }
   const std::vector<std::string> left_out =
@@ -467,7 +467,7 @@ std::string narrow_table(const std::vector<TableEntry>& entries, size_t width) {
   if (!table.fits) {
     table = fit(plain, fits, width, left_out);
   }
-  return text_of(table, width) + below;
+  return fitted_text(table, width) + below;
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kSchema = 2;
+constexpr int kEquivalencesSchema = 2;
 
 // {"build_id": "...", ...}
 bool is_code(const nlohmann::json& code) {
@@ -25,18 +25,18 @@ bool is_code(const nlohmann::json& code) {
 }
 
 // Schema 1 had the SHA-256 of the file alone.
-nlohmann::json code_from(const nlohmann::json& json) {
-  return json.is_string() ? nlohmann::json{{"sha256", json}} : json;
+nlohmann::json code_from(const nlohmann::json& document) {
+  return document.is_string() ? nlohmann::json{{"sha256", document}} : document;
 }
 
 Equivalence read(const fs::path& path) {
-  const nlohmann::json json =
+  const nlohmann::json document =
       parse_json(read_sealed_file(path.string(), "equivalence"), path.string());
-  if (json.at("schema").get<int>() > kSchema) {
+  if (document.at("schema").get<int>() > kEquivalencesSchema) {
     fail(QUENCH_DATA_LOSS, "{}: a newer version wrote it", path.string());
   }
-  Equivalence out{json.at("kind"),           json.at("id"),     code_from(json.at("old")),
-                  code_from(json.at("new")), json.at("reason"), json.at("evidence")};
+  Equivalence out{document.at("kind"),           document.at("id"),     code_from(document.at("old")),
+                  code_from(document.at("new")), document.at("reason"), document.at("evidence")};
   if (!is_code(out.old_code) || !is_code(out.new_code)) {
     fail(QUENCH_DATA_LOSS, "{}: not two builds", path.string());
   }
@@ -120,7 +120,7 @@ void Equivalences::add(const Equivalence& equivalence) {
          equivalence.kind, equivalence.id, printable(equivalence.old_code.dump(), 80),
          printable(equivalence.new_code.dump(), 80));
   }
-  const std::string body = canonical_json({{"schema", kSchema},
+  const std::string body = canonical_json({{"schema", kEquivalencesSchema},
                                            {"kind", equivalence.kind},
                                            {"id", equivalence.id},
                                            {"old", equivalence.old_code},

@@ -42,11 +42,11 @@ fs::path status_path(const fs::path& folder, const std::string& job, const std::
   return folder / fmt::format("status-{}-{}.json", job, attempt);
 }
 
-HeartbeatState from_json(const nlohmann::json& json) {
+HeartbeatState from_json(const nlohmann::json& document) {
   HeartbeatState out;
-  out.job = json.at("job");
-  out.attempt = json.at("attempt");
-  out.state = json.at("state");
+  out.job = document.at("job");
+  out.attempt = document.at("attempt");
+  out.state = document.at("state");
   for (const std::string& name : {out.job, out.attempt}) {  // they are in the name of its file
     if (name.find('/') != std::string::npos) {
       fail(QUENCH_DATA_LOSS, "status: {} is no name of a file", printable(name));
@@ -55,21 +55,21 @@ HeartbeatState from_json(const nlohmann::json& json) {
   if (out.state != "running" && out.state != "finished" && out.state != "stopped") {
     fail(QUENCH_DATA_LOSS, "status: {} is no state", printable(out.state));
   }
-  const auto process = identity_from(json.at("process").get_ref<const std::string&>());
+  const auto process = identity_from(document.at("process").get_ref<const std::string&>());
   if (!process) {
-    fail(QUENCH_DATA_LOSS, "status: {} is no process", json.at("process").dump());
+    fail(QUENCH_DATA_LOSS, "status: {} is no process", document.at("process").dump());
   }
   out.process = *process;
-  out.host = json.at("host");
-  out.started = json.at("started");
-  out.sequence = json.at("sequence");
-  out.cell = json.at("cell");
-  out.done = json.at("done");
-  out.failed = json.at("failed");
-  out.total = json.at("total");
-  out.elapsed_seconds = json.at("elapsed_seconds");
-  out.rate = optional_number(json.at("rate"));
-  out.eta_seconds = optional_number(json.at("eta_seconds"));
+  out.host = document.at("host");
+  out.started = document.at("started");
+  out.sequence = document.at("sequence");
+  out.cell = document.at("cell");
+  out.done = document.at("done");
+  out.failed = document.at("failed");
+  out.total = document.at("total");
+  out.elapsed_seconds = document.at("elapsed_seconds");
+  out.rate = optional_number(document.at("rate"));
+  out.eta_seconds = optional_number(document.at("eta_seconds"));
   return out;
 }
 
@@ -92,10 +92,10 @@ nlohmann::json to_json(const HeartbeatState& state) {
 }
 
 // Throws Error if no reader would take it for a sign of life.
-std::string text_of(const HeartbeatState& state, const fs::path& path) {
-  const nlohmann::json json = to_json(state);
-  from_json(json);
-  return sealed_file_text(path.string(), "status", canonical_json(json), kLargestStatus);
+std::string beat_text(const HeartbeatState& state, const fs::path& path) {
+  const nlohmann::json document = to_json(state);
+  from_json(document);
+  return sealed_file_text(path.string(), "status", canonical_json(document), kLargestStatus);
 }
 
 }  // namespace
@@ -174,7 +174,7 @@ void Heartbeat::write() {
   if (left_ && state_.state == "running") {
     state_.eta_seconds = if_finite(left_());
   }
-  const std::string text = text_of(state_, path_);
+  const std::string text = beat_text(state_, path_);
   const fs::path temporary = temporary_beside(path_, ".tmp");
   const int descriptor =
       ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644);

@@ -21,19 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kDigits = 64;  // of a key
+constexpr size_t kDigitsOfKey = 64;  // of a key
 
-bool all_of(std::string_view text, std::string_view allowed) {
+bool made_of(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
 bool is_number(std::string_view text) {
-  return all_of(text, "0123456789");
+  return made_of(text, "0123456789");
 }
 
 // The part of "<key><rest>" after the key; nothing if there is no key.
 std::string_view behind_key(std::string_view name) {
-  return name.size() > kDigits && is_hex(name.substr(0, kDigits), kDigits) ? name.substr(kDigits)
+  return name.size() > kDigitsOfKey && is_hex(name.substr(0, kDigitsOfKey), kDigitsOfKey) ? name.substr(kDigitsOfKey)
                                                                            : std::string_view();
 }
 

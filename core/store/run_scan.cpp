@@ -41,7 +41,7 @@ bool read_count(std::string_view text, Integer& out) {
   return read.has_value();
 }
 
-const std::span<const RecordField> kFields = record_fields();
+const std::span<const RecordField> kScannedFields = record_fields();
 
 struct Slot {
   std::string_view text;
@@ -87,7 +87,7 @@ bool has_form(std::string_view value, FieldType type) {
 // A seal is no secret: a line may say anything. What shows and compares records relies on this.
 bool has_form(const RecordLine& record) {
   for (size_t i = 0; i < kRecordFields; ++i) {
-    if (!has_form(record.fields[i], kFields[i].type)) {
+    if (!has_form(record.fields[i], kScannedFields[i].type)) {
       return false;
     }
   }
@@ -110,7 +110,7 @@ void slice(std::string_view body, Slot& slot) {
   size_t unknown = 0;
   size_t expected = 0;  // canonical JSON has the fields in the order of the schema
   while (members.next()) {
-    const bool next = expected < kRecordFields && kFields[expected].name == members.name();
+    const bool next = expected < kRecordFields && kScannedFields[expected].name == members.name();
     const size_t place = next ? expected : place_of(members.name());
     expected = place + 1;
     if (place == kRecordFields || !record.fields[place].empty()) {

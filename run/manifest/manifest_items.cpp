@@ -33,12 +33,12 @@ struct ItemSection {
 };
 
 constexpr long long kMaxReplicates = 10'000;
-constexpr size_t kMaxName = 4096;  // bytes
+constexpr size_t kMaxItemName = 4096;  // bytes
 
 // ---- values
 
 std::optional<std::string> plain_name(const std::string& text) {
-  return printable(text, kMaxName) == text ? std::optional(text) : std::nullopt;
+  return printable(text, kMaxItemName) == text ? std::optional(text) : std::nullopt;
 }
 
 using Item = ManifestItem;

@@ -18,7 +18,7 @@ using nlohmann::json;
 
 namespace {
 
-using Shape = LearningRateSchedule::Shape;
+using RateShape = LearningRateSchedule::Shape;
 
 using Fork = ManifestFork;
 const Fields<Fork> kFork([](Fields<Fork>& f) {
@@ -45,10 +45,10 @@ const Fields<Fork> kFork([](Fields<Fork>& f) {
 
 // The last step of the constant phase, or nothing if the schedule has none.
 std::optional<int64_t> end_of_constant(const LearningRateSchedule& schedule) {
-  if (schedule.shape == Shape::kConstant) {
+  if (schedule.shape == RateShape::kConstant) {
     return schedule.steps;
   }
-  return schedule.shape == Shape::kWsd ? std::optional(*schedule.steps - schedule.decay_steps)
+  return schedule.shape == RateShape::kWsd ? std::optional(*schedule.steps - schedule.decay_steps)
                                        : std::nullopt;
 }
 
@@ -66,7 +66,7 @@ void read_fork(const YamlNode::Member& member, MappingReader& outer, ManifestTra
                  fmt::format("{}: wanted a name of its own without @, /, {{ and }}", where));
   }
   out.schedule = training.schedule;
-  out.schedule.shape = Shape::kWsd;
+  out.schedule.shape = RateShape::kWsd;
   out.schedule.final = 0;
   out.schedule.decay = LearningRateSchedule::Decay::kLinear;
   out.schedule.decay_power = 1;
@@ -97,12 +97,12 @@ void read_fork(const YamlNode::Member& member, MappingReader& outer, ManifestTra
   }
 }
 
-constexpr long long kMaxCount = 1LL << 24;  // sequences of a batch, ids of a sequence
+constexpr long long kMaxBatch = 1LL << 24;  // sequences of a batch, ids of a sequence
 constexpr int64_t kMaxSteps = int64_t{1} << 40;
 
 const Fields<ManifestValidation> kValidation([](Fields<ManifestValidation>& f) {
   f.name("corpus", &ManifestValidation::corpus).required();
-  f.integer("sequences", &ManifestValidation::sequences, 1, kMaxCount);
+  f.integer("sequences", &ManifestValidation::sequences, 1, kMaxBatch);
   f.amount("every", &ManifestValidation::every, "Steps; 0: at checkpoints");
 });
 
@@ -196,9 +196,9 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
          out.optimizer = read_plugin(reader, "optimizer");
        })
       .required();
-  f.integer("batch", &Training::batch, 1, kMaxCount, "Sequences per step").required();
-  f.integer("length", &Training::length, 2, kMaxCount, "Ids per sequence").required();
-  f.integer("micro_batch", &Training::micro_batch, 1, kMaxCount,
+  f.integer("batch", &Training::batch, 1, kMaxBatch, "Sequences per step").required();
+  f.integer("length", &Training::length, 2, kMaxBatch, "Ids per sequence").required();
+  f.integer("micro_batch", &Training::micro_batch, 1, kMaxBatch,
             "Sequences per forward; divides the batch")
       .then(check_micro_batch);
   f.own("steps", described(reference("amount"), "Length of the run"),

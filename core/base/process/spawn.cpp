@@ -49,7 +49,7 @@ std::vector<char*> pointers(const std::vector<std::string>& strings) {
   return out;
 }
 
-[[noreturn]] void fail_with(int error, const std::string& what) {
+[[noreturn]] void fail_to_start(int error, const std::string& what) {
   throw std::system_error(error, std::generic_category(), what);
 }
 
@@ -70,7 +70,7 @@ std::string program_of(const std::string& word) {
     }
     from = end + 1;
   }
-  fail_with(ENOENT, word);
+  fail_to_start(ENOENT, word);
 }
 
 bool lead_stream(const ChildStream& stream) {
@@ -188,7 +188,7 @@ pid_t spawn(const Command& command) {
   if (launch.error != 0) {
     while (id > 0 && ::waitpid(id, nullptr, 0) < 0 && errno == EINTR) {
     }
-    fail_with(launch.error, command.words[0]);
+    fail_to_start(launch.error, command.words[0]);
   }
   return id;
 }

@@ -28,9 +28,9 @@ constexpr uint64_t kHeadBytes = kMagic.size() + 2 * kDigestBytes + 4 * sizeof(ui
 constexpr uint64_t kMostElements = uint64_t{1} << 40;
 
 // Writes a file and hashes what it writes.
-class Writer {
+class CacheWriter {
  public:
-  Writer(const fs::path& path, uint64_t bytes) : file_(path, bytes) {}
+  CacheWriter(const fs::path& path, uint64_t bytes) : file_(path, bytes) {}
 
   void write(const void* data, uint64_t bytes) {
     file_.write(data, bytes);
@@ -52,9 +52,9 @@ class Writer {
 };
 
 // Reads a file in order and hashes what it reads.
-class Reader {
+class CacheReader {
  public:
-  explicit Reader(const fs::path& path) : file_(path) {}
+  explicit CacheReader(const fs::path& path) : file_(path) {}
 
   uint64_t size() const { return file_.size(); }
   void read(void* data, uint64_t bytes) {
@@ -91,7 +91,7 @@ class Reader {
 }
 
 TokenizedCorpus read_tokens(const fs::path& path, const std::string& key) {
-  Reader reader(path);
+  CacheReader reader(path);
   if (reader.size() < kHeadBytes + kDigestBytes) {
     damaged("it is cut short");
   }
@@ -160,7 +160,7 @@ void TokenCache::keep(const std::string& key, const TokenizedCorpus& corpus) {
     const uint64_t bytes = kHeadBytes + corpus.ids.size() * sizeof(int32_t) +
                            (corpus.offsets.size() + corpus.bytes.size()) * sizeof(uint64_t) +
                            kDigestBytes;
-    Writer writer(path_of(key), bytes);
+    CacheWriter writer(path_of(key), bytes);
     writer.write(kMagic);
     writer.write(key);
     writer.write(corpus.fingerprint);

@@ -22,7 +22,7 @@ namespace quench {
 namespace {
 
 // Signals that end, stop or wake the process; profilers may use theirs.
-constexpr std::array kSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
+constexpr std::array kHandledSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
                                  SIGPIPE, SIGCHLD, SIGALRM, SIGABRT, SIGSEGV,
                                  SIGBUS,  SIGFPE,  SIGILL,  SIGSYS,  SIGTRAP};
 
@@ -42,8 +42,8 @@ class ProcessState {
     path_ = std::filesystem::current_path(error).string();
     has_folder_ = ::stat(".", &folder_) == 0;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &mask_);
-    for (size_t i = 0; i < kSignals.size(); ++i) {
-      ::sigaction(kSignals[i], nullptr, &actions_[i]);
+    for (size_t i = 0; i < kHandledSignals.size(); ++i) {
+      ::sigaction(kHandledSignals[i], nullptr, &actions_[i]);
     }
   }
 
@@ -84,19 +84,19 @@ class ProcessState {
   }
 
   void compare_signals(std::vector<std::string>& changes) const {
-    for (size_t i = 0; i < kSignals.size(); ++i) {
+    for (size_t i = 0; i < kHandledSignals.size(); ++i) {
       struct sigaction now {};
-      ::sigaction(kSignals[i], nullptr, &now);
+      ::sigaction(kHandledSignals[i], nullptr, &now);
       // A handler is stored in a union; its address also tells which of the two forms it has.
       if (now.sa_handler != actions_[i].sa_handler) {
         changes.push_back(
-            fmt::format("the handler of {} is now another one", name_of(kSignals[i])));
+            fmt::format("the handler of {} is now another one", name_of(kHandledSignals[i])));
       }
     }
     sigset_t now;
     ::pthread_sigmask(SIG_SETMASK, nullptr, &now);
     std::vector<std::string> blocked;
-    for (const int signal : kSignals) {
+    for (const int signal : kHandledSignals) {
       if (sigismember(&now, signal) != sigismember(&mask_, signal)) {
         blocked.push_back(name_of(signal));
       }
@@ -114,7 +114,7 @@ class ProcessState {
   locale_t thread_locale_;
   std::locale cpp_locale_;
   sigset_t mask_{};
-  std::array<struct sigaction, kSignals.size()> actions_{};
+  std::array<struct sigaction, kHandledSignals.size()> actions_{};
 };
 
 const ProcessState* kept = nullptr;  // the last one is never destroyed

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 20;
+constexpr size_t kMostEntryPointBytes = size_t{1} << 20;
 
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> found;
@@ -46,7 +46,7 @@ fs::path package_folder(std::string name) {
 std::vector<fs::path> packages_of(const fs::path& file) {
   std::vector<fs::path> found;
   std::error_code error;
-  if (fs::file_size(file, error) > kMostBytes || error) {
+  if (fs::file_size(file, error) > kMostEntryPointBytes || error) {
     return found;
   }
   std::ifstream in(file);

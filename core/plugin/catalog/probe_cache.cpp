@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr uintmax_t kMaxBytes = uintmax_t{64} << 20;
+constexpr uintmax_t kMaxEntryBytes = uintmax_t{64} << 20;
 
 // Entries of another format, ABI or host version do not predict what this host would find.
 std::string version_text() {
@@ -129,7 +129,7 @@ ProbeCache::ProbeCache(fs::path folder) : folder_(std::move(folder)) {
   std::error_code error;
   const fs::path path = file_in(folder_);
   const uintmax_t bytes = folder_.empty() ? 0 : fs::file_size(path, error);
-  if (error || bytes == 0 || bytes > kMaxBytes) {
+  if (error || bytes == 0 || bytes > kMaxEntryBytes) {
     return;
   }
   std::ifstream in(path, std::ios::binary);

@@ -89,11 +89,11 @@ struct FormatWriter::Sink {
       fail(QUENCH_NOT_FOUND, "drop: no tensor '{}'", printable(name == nullptr ? "" : name));
     }
   }
-  void set_config(const char* json, uint64_t bytes) {
-    finished("config").config = object_of(json, bytes, "config");
+  void set_config(const char* document, uint64_t bytes) {
+    finished("config").config = object_of(document, bytes, "config");
   }
-  void set_quantization(const char* json, uint64_t bytes) {
-    finished("quantization").quantization = object_of(json, bytes, "quantization");
+  void set_quantization(const char* document, uint64_t bytes) {
+    finished("quantization").quantization = object_of(document, bytes, "quantization");
   }
 
   quench_format_sink table() {
