@@ -411,11 +411,11 @@ RecordRows record_rows(const std::vector<TableEntry>& entries, bool standard_err
     const std::string place =
         fmt::format("{}\n{}\n{}\n{}\n", entry.job, entry.checkpoint, entry.quantizer, entry.label);
     if (!entry.error.empty()) {
-      failures +=
-          fmt::format("failed: {}{}, {}, {}: {}\n",
-                      printable(points.words(entry) + texts.words(entry), kMaxCellBytes),
-                      printable(entry.checkpoint, kMaxCellBytes), printable(entry.quantizer, kMaxCellBytes),
-                      printable(entry.metric, kMaxCellBytes), printable(entry.error, kMaxCellBytes));
+      failures += fmt::format(
+          "failed: {}{}, {}, {}: {}\n",
+          printable(points.words(entry) + texts.words(entry), kMaxCellBytes),
+          printable(entry.checkpoint, kMaxCellBytes), printable(entry.quantizer, kMaxCellBytes),
+          printable(entry.metric, kMaxCellBytes), printable(entry.error, kMaxCellBytes));
     } else if (entry.metric == "quantization_error") {
       UnmatchedLosses& losses = unmatched[place + entry.of_metric];
       const std::string percent =

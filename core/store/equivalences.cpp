@@ -35,8 +35,9 @@ Equivalence read(const fs::path& path) {
   if (document.at("schema").get<int>() > kEquivalencesSchema) {
     fail(QUENCH_DATA_LOSS, "{}: a newer version wrote it", path.string());
   }
-  Equivalence out{document.at("kind"),           document.at("id"),     code_from(document.at("old")),
-                  code_from(document.at("new")), document.at("reason"), document.at("evidence")};
+  Equivalence out{document.at("kind"),           document.at("id"),
+                  code_from(document.at("old")), code_from(document.at("new")),
+                  document.at("reason"),         document.at("evidence")};
   if (!is_code(out.old_code) || !is_code(out.new_code)) {
     fail(QUENCH_DATA_LOSS, "{}: not two builds", path.string());
   }

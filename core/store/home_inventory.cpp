@@ -33,8 +33,9 @@ bool is_number(std::string_view text) {
 
 // The part of "<key><rest>" after the key; nothing if there is no key.
 std::string_view behind_key(std::string_view name) {
-  return name.size() > kDigitsOfKey && is_hex(name.substr(0, kDigitsOfKey), kDigitsOfKey) ? name.substr(kDigitsOfKey)
-                                                                           : std::string_view();
+  return name.size() > kDigitsOfKey && is_hex(name.substr(0, kDigitsOfKey), kDigitsOfKey)
+             ? name.substr(kDigitsOfKey)
+             : std::string_view();
 }
 
 // ".<number>.json"

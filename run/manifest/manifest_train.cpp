@@ -49,7 +49,7 @@ std::optional<int64_t> end_of_constant(const LearningRateSchedule& schedule) {
     return schedule.steps;
   }
   return schedule.shape == RateShape::kWsd ? std::optional(*schedule.steps - schedule.decay_steps)
-                                       : std::nullopt;
+                                           : std::nullopt;
 }
 
 // Adds the fork to `training`, which has its schedule, if it is sound; else what is wrong is told.

@@ -143,7 +143,8 @@ TEST_CASE("messages: errors are red and warnings yellow on a terminal only", "[c
     CHECK(process.wait().code() == 2);
     return terminal->read_until("\n", std::chrono::seconds(60));
   };
-  const std::string coloured = shown({"TERM=xterm"});  // an assertion would take the skip for a fault
+  const std::string coloured =
+      shown({"TERM=xterm"});  // an assertion would take the skip for a fault
   CHECK_THAT(coloured,
              Catch::StartsWith("\033[31mquench: no subcommand") && Catch::Contains("\033[0m\r\n"));
   CHECK_THAT(shown({"TERM=xterm", "NO_COLOR="}), Catch::StartsWith("\033[31m"));

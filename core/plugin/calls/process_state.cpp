@@ -23,8 +23,8 @@ namespace {
 
 // Signals that end, stop or wake the process; profilers may use theirs.
 constexpr std::array kHandledSignals = {SIGINT,  SIGTERM, SIGHUP,  SIGUSR1, SIGUSR2,
-                                 SIGPIPE, SIGCHLD, SIGALRM, SIGABRT, SIGSEGV,
-                                 SIGBUS,  SIGFPE,  SIGILL,  SIGSYS,  SIGTRAP};
+                                        SIGPIPE, SIGCHLD, SIGALRM, SIGABRT, SIGSEGV,
+                                        SIGBUS,  SIGFPE,  SIGILL,  SIGSYS,  SIGTRAP};
 
 std::string name_of(int signal) {
   const char* name = sigabbrev_np(signal);
