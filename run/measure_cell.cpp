@@ -175,6 +175,28 @@ void WeightsRun::describe(Record& record, const MeasuredCell& cell,
                    record);
 }
 
+void WeightsRun::name_as_here(Record& record, const MeasuredCell& cell) const {
+  const auto part = [&](const char* name, const std::string& member) {
+    const auto found = record.details.find(name);
+    return found != record.details.end() && found->contains(member) ? &(*found)[member] : nullptr;
+  };
+  const MetricCell& metric = experiment_.metrics[cell.cell.metric];
+  for (const auto& [parameter, use] : metric.corpora) {
+    if (nlohmann::json* corpus = part("corpora", parameter)) {
+      (*corpus)["name"] = use.name;
+    }
+    if (nlohmann::json* given = part("params", parameter)) {
+      *given = metric.parameters.at(parameter);
+    }
+  }
+  if (nlohmann::json* calibration = part("calibration", "name")) {
+    const auto& quantizer = cell.cell.variant.quantizer;
+    if (quantizer && experiment_.quantizers[*quantizer].calibration) {
+      *calibration = experiment_.quantizers[*quantizer].calibration->name;
+    }
+  }
+}
+
 std::vector<Record> WeightsRun::records_there(MeasuredCell& cell) {
   std::vector<Record> records = run_.history.records_of(experiment_, cell.cell);
   if (cell.cell.state != CellState::kReused) {
@@ -202,6 +224,7 @@ std::vector<Record> WeightsRun::records_there(MeasuredCell& cell) {
       }
     }
     record.environment = std::move(environment);
+    name_as_here(record, cell);
   }
   return run_.keep(std::move(records));
 }

@@ -98,6 +98,8 @@ class WeightsRun {
   // The records that the cell has without computation. Stores those from the store or of another
   // name in this run. Empty if the cell is pending.
   std::vector<Record> records_there(MeasuredCell& cell);
+  // Corpora and calibration under the names of this manifest: another one measured the value.
+  void name_as_here(Record& record, const MeasuredCell& cell) const;
   // Stores a record of the failure.
   std::vector<Record> keep_failure(const MeasuredCell& cell, const nlohmann::json& quantizer,
                                    const Error& error);

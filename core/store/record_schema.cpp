@@ -49,6 +49,7 @@ json said_by(const std::vector<Record>& records) {
                 {"details", record.details},
                 {"items", record.items}};
     strip_not_compared(one["details"]);
+    strip_given_names(one["details"]);
     out.push_back(std::move(one));
   }
   return out;
@@ -99,6 +100,30 @@ void strip_not_compared(json& value) {
     }
     strip_not_compared(it.value());
     ++it;
+  }
+}
+
+void strip_given_names(json& details) {
+  if (!details.is_object()) {
+    return;
+  }
+  const auto part = [&](const char* name) {
+    const auto found = details.find(name);
+    return found != details.end() && found->is_object() ? &*found : nullptr;
+  };
+  json* params = part("params");
+  if (json* corpora = part("corpora")) {
+    for (auto& [parameter, corpus] : corpora->items()) {
+      if (corpus.is_object()) {
+        corpus.erase("name");
+      }
+      if (params != nullptr) {
+        params->erase(parameter);
+      }
+    }
+  }
+  if (json* calibration = part("calibration")) {
+    calibration->erase("name");
   }
 }
 

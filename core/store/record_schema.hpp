@@ -42,6 +42,10 @@ bool is_compared(std::string_view name);
 // Removes from a value, at any depth, what is not compared.
 void strip_not_compared(nlohmann::json& value);
 
+// Removes from `details` what a manifest calls its corpora and its calibration: a key has their
+// content, so two manifests may have other names for one value.
+void strip_given_names(nlohmann::json& details);
+
 // Where `is`, another computation of an evaluation, does not say what `was` said: the first place
 // in values, standard errors, items and details. Details may say more than they did.
 std::optional<Difference> first_disagreement(const std::vector<Record>& was,

@@ -316,6 +316,9 @@ class Parser {
       refuse(fmt::format("{} compares numbers, got '{}'", node->op, printable(node->wanted, 40)));
     }
     const std::string& field = node->path->text();
+    if (field == "quantizer" && node->wanted == "float") {
+      node->wanted = "null";  // as tables show it
+    }
     const bool named = field == "quantizer" || field == "averaging" || field == "checkpoint";
     if (node->path->is_object() && node->wanted != "null" &&
         (!named || node->op[0] == '<' || node->op[0] == '>')) {
@@ -351,6 +354,11 @@ class Parser {
       refuse("wanted a value, got " + next_word());
     }
     const std::string out = text_.substr(at_, end - at_);
+    if (const size_t sign = out.find_first_of(";=<>"); sign != std::string::npos) {
+      at_ += sign;
+      refuse("wanted `and`, `or` or the end, got " + next_word() +
+             "; a value that has this stands in quotes");
+    }
     at_ = end;
     return out;
   }

@@ -40,8 +40,8 @@ class FieldPath {
 // `and`
 //   comparison   field op value; op: = (or ==) != < <= > >= or ~; value: a word or a quoted text
 // Numbers compare as numbers; other values compare as text with = and !=; `~` looks for a
-// substring; `null` stands for a missing value. `quantizer`, `averaging` and `checkpoint` compare
-// by id, label or revision.
+// substring; `null` stands for a missing value, of `quantizer` `float` too. `quantizer`,
+// `averaging` and `checkpoint` compare by id, label or revision.
 class Selection {
  public:
   // "" selects everything. Throws Error(INVALID_ARGUMENT) with the place: "selection:12: ...".

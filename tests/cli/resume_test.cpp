@@ -109,6 +109,25 @@ TEST_CASE("run: another run takes its records from the store", "[cli]") {
   }
 }
 
+TEST_CASE("run: another name of a corpus is no other value", "[cli]") {
+  const Runs runs;
+  runs.run();
+  std::string renamed = kSixCells;
+  renamed.replace(renamed.find("corpus: v"), 9, "corpus: w");
+  renamed.replace(renamed.find("{v: "), 4, "{w: ");
+  runs.here.folder().write("m.yaml", renamed);
+  for (const json& record : runs.run({"--out", "renamed"})) {
+    CAPTURE(record.at("details"));
+    if (record.at("metric") == "validation_loss") {
+      CHECK(record.at("cached").is_string());
+      CHECK(record.at("details").at("corpora").at("corpus").at("name") == "w");
+      CHECK(record.at("details").at("params").at("corpus") == "w");
+    }
+  }
+  runs.run({"--out", "renamed", "--fresh"});
+  CHECK(runs.here.run({"verify", "renamed"}).code == 0);
+}
+
 TEST_CASE("run: another part of the same text is measured anew", "[cli]") {
   const Runs runs;
   const json whole = runs.run();

@@ -267,6 +267,24 @@ TEST_CASE("run folder: two values of one key are a conflict and both stay", "[st
   CHECK(run.conflicts == std::vector<std::string>{sample_record(1).key});
 }
 
+TEST_CASE("run folder: what manifests call a corpus and a calibration is no conflict", "[store]") {
+  const TemporaryDir folder;
+  const auto called = [](const char* name) {
+    Record out = sample_record(1, "", 1.5);
+    out.details = {{"corpora", {{"corpus", {{"name", name}, {"fingerprint", "f"}}}}},
+                   {"params", {{"corpus", name}, {"block", 64}}},
+                   {"calibration", {{"name", name}, {"tokens", 100}}}};
+    return out;
+  };
+  write_attempt(folder.path(), {called("one")});
+  write_attempt(folder.path(), {called("two")});
+  CHECK(read_run(folder.path()).conflicts.empty());
+  Record other = called("two");
+  other.details["corpora"]["corpus"]["fingerprint"] = "g";
+  write_attempt(folder.path(), {other});
+  CHECK(read_run(folder.path()).conflicts.size() == 1);
+}
+
 TEST_CASE("run folder: one key under two names is two cells", "[store]") {
   const TemporaryDir folder;
   Record fork = sample_record(1, "", 1.5);

@@ -56,6 +56,8 @@ TEST_CASE("selection: comparisons", "[store]") {
   CHECK(selected("value<0") == Steps{"600"});
   CHECK(selected("quantizer=null") == Steps{"200", "800"});
   CHECK(selected("quantizer!=null") == Steps{"400", "600"});
+  CHECK(selected("quantizer=float") == Steps{"200", "800"});
+  CHECK(selected("quantizer!=float") == Steps{"400", "600"});
   CHECK(selected("quantizer.id=q and quantizer.params.bits=4") == Steps{"400", "600"});
   CHECK(selected("quantizer.params.nothing=null and quantizer.id=q") == Steps{"400", "600"});
   CHECK(selected("error!=null") == Steps{"800"});
@@ -94,6 +96,9 @@ TEST_CASE("selection: a fault is told with its place", "[store]") {
   CHECK(message("stepp=3") == "selection:1: a record has no field 'stepp'; did you mean step?");
   CHECK(message("step=3 & value=2") == "selection:8: wanted `and`, `or` or the end, got '&'");
   CHECK(message("step=3 and") == "selection:11: wanted a field, got the end");
+  CHECK(message("bits=3;step=300") ==
+        "selection:7: wanted `and`, `or` or the end, got ';step=300'; a value that has this stands "
+        "in quotes");
   CHECK(message("step") == "selection:5: wanted one of = != < <= > >= ~, got the end");
   CHECK(message("step= ") == "selection:7: wanted a value, got the end");
   CHECK(message("step<many") == "selection:6: < compares numbers, got 'many'");
