@@ -115,13 +115,19 @@ class AnalysisTest(support.FileTest):
         self.assertEqual(set(frame["b"]), {"rtn"})
         self.assertEqual(frame.attrs["problems"], ["no quantizer, averaging or branch with finished values is called nobody"])
 
-    def test_findings_say_first_what_is_decided_for_all_comparisons(self):
+    def test_findings_say_first_the_counts_of_many_rows_then_what_is_decided_for_all_comparisons(self):
         run = self.load(made_run.demo(), report={"contrasts": [{"a": "lawa", "b": "raw", "at": "last"},
                                                               {"a": "gptq", "b": "rtn", "at": "last"}]})
         findings, frame = run.findings(), run.contrasts()
         sure = frame[frame["told_apart_of_all"]]["what"].nunique()
-        self.assertTrue(all(" loses " in text for text in findings[:sure]), findings)
-        self.assertIn("gptq against rtn: ΔCE is lower in ", "".join(findings[sure:sure + 2]))
+        self.assertIn("lawa against raw: ΔCE is lower in ", findings[0])
+        self.assertIn("gptq against rtn: ΔCE is lower in ", findings[1])
+        self.assertTrue(all(" loses " in text for text in findings[2:2 + sure]), findings)
+        sides = [{"branch": "decay6", "averaging": None, "quantizer": method, "bits": 3} for method in ("gptq", "rtn")]
+        one_row = self.load(made_run.demo(), report={"contrasts": [{"a": "lawa", "b": "raw", "at": "last"},
+                                                                  {"a": sides[0], "b": sides[1], "match": ["step"], "at": "last"}]})
+        self.assertRegex(one_row.findings()[0], "^At .* loses .* to quantization than ")
+        self.assertIn("lawa against raw: ΔCE is lower in ", one_row.findings()[1])
         self.assertTrue(findings[-1].startswith("One training run: "))
         self.assertTrue((frame["told_apart"] | ~frame["told_apart_of_all"]).all())
         self.assertIn("<li>branch: constant, decay12, decay6</li>", run._repr_html_())

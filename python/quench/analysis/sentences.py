@@ -206,18 +206,20 @@ def _from_a_capital(text):
 
 
 def findings_of(contrasts, observations):
-    """One sentence per row: first the rows that are decided with all comparisons at once, then the counts of each contrast of
-    several rows, then the other rows; and what could not be compared. Without contrasts one of what quantization costs at the
-    last checkpoint. At the end what a single training run cannot say."""
-    at_once, alone, open_, one_run = [], [], [], False
+    """What the contrasts say: first those of one row that is decided with all comparisons at once, then the counts of each contrast
+    of several rows, then a sentence for each other row, the decided ones first; and what could not be compared. Without contrasts
+    one of what quantization costs at the last checkpoint. At the end what a single training run cannot say."""
+    sure, counts, at_once, alone, open_, one_run = [], [], [], [], [], False
     metrics = {value_text(row.a["metric"]) for contrast in contrasts for row in contrast.rows}
     metric = metrics.pop() if len(metrics) == 1 else ""
     for contrast in contrasts:
+        counted = summary_of(contrast)
+        counts += [counted] * bool(counted)
         for row in contrast.rows:
-            {"at once": at_once, "alone": alone}.get(decision_of(contrast.spec, row), open_).append(
+            {"at once": at_once if counted else sure, "alone": alone}.get(decision_of(contrast.spec, row), open_).append(
                 _from_a_capital(finding_of(contrast.spec, row, metric)))
             one_run |= not any(spread.kind == "seeds" for spread in row.spreads)
-    out = at_once + [text for text in map(summary_of, contrasts) if text] + alone + open_
+    out = sure + counts + at_once + alone + open_
     if not out:
         out = list(filter(None, [_costs_at_the_end(observations)]))
         one_run = bool(out)
