@@ -17,7 +17,7 @@ std::string parse_line(const std::string& line, size_t number) {
     if (value.is_string()) {
       return value.get<std::string>();
     }
-    fail(QUENCH_INVALID_ARGUMENT, "line {}: wanted a JSON string, got {}", number,
+    fail(QUENCH_INVALID_ARGUMENT, "line {}: got {}, wanted a JSON string", number,
          value.type_name());
   } catch (const nlohmann::json::exception&) {
     fail(QUENCH_INVALID_ARGUMENT, "line {}: not a JSON string: {}", number, printable(line, 60));

@@ -72,9 +72,9 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--quantizer", "template_quantizer:bits=9"}),
        "quantizer template_quantizer: bits = 9, wanted 2..8"},
       {eval_with({"--quantizer", "template_quantizer:bits=1e5"}),
-       "quantizer template_quantizer: bits: wanted an integer, got 1e5"},
+       "quantizer template_quantizer: bits: got 1e5, wanted an integer"},
       {eval_with({"--quantizer", "template_quantizer:bits=99999999999999999999"}),
-       "quantizer template_quantizer: bits: wanted an integer, got 99999999999999999999"},
+       "quantizer template_quantizer: bits: got 99999999999999999999, wanted an integer"},
       {eval_with({"--quantizer", "template_quantizer:bits=3,bits=4"}),
        "\"template_quantizer:bits=3,bits=4\": bits is given twice"},
       {eval_with({"--quantizer", "template_quantizer:bits"}),
@@ -90,7 +90,7 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
        "option: join the values of a list with +, and for several settings give the whole spec "
        "once for each"},
       {eval_with({"--quantizer", "template_quantizer:bits=3+4"}),
-       "quantizer template_quantizer: bits: wanted an integer, got 3+4; it takes one value: give "
+       "quantizer template_quantizer: bits: got 3+4, wanted an integer; it takes one value: give "
        "the whole spec once for each"},
       {{"eval", "org/name", "--metric", kLoss},
        "checkpoint org/name does not exist; did you mean hf://org/name?"},

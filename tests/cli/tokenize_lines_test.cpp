@@ -42,8 +42,8 @@ TEST_CASE("tokenize: one array for each line", "[cli]") {
 
 TEST_CASE("tokenize: a bad line is named, and those before it are done", "[cli]") {
   const std::pair<const char*, const char*> bad[] = {
-      {"7", "line 2: wanted a JSON string, got number"},
-      {"[\"a\"]", "line 2: wanted a JSON string, got array"},
+      {"7", "line 2: got number, wanted a JSON string"},
+      {"[\"a\"]", "line 2: got array, wanted a JSON string"},
       {"", "line 2: not a JSON string: "},
       {"abc", "line 2: not a JSON string: abc"},
       {"\"a\" \"b\"", "line 2: not a JSON string: \"a\" \"b\""},
@@ -78,7 +78,7 @@ TEST_CASE("tokenize: lines of many batches keep their order and their numbers", 
   std::ostringstream out;
   Tokenizer bytes = Tokenizer::bytes();
   CHECK_THROWS_WITH(tokenize(bytes, in, out, false),
-                    "line 200001: wanted a JSON string, got number");
+                    "line 200001: got number, wanted a JSON string");
   CHECK((out.str() == wanted));
 }
 

@@ -65,7 +65,7 @@ TEST_CASE("tokenize: bytes are their own ids", "[regression]") {
 TEST_CASE("tokenize: a line that is no JSON string fails by its number", "[regression]") {
   const Finished finished = run_quench({"tokenize", "bytes"}, {}, "\"ok\"\n17\n");
   CHECK(finished.code == 1);
-  CHECK(finished.err == "line 2: wanted a JSON string, got number\n");
+  CHECK(finished.err == "line 2: got number, wanted a JSON string\n");
 }
 
 }  // namespace quench::test

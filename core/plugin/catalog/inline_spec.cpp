@@ -16,8 +16,8 @@ using nlohmann::json;
 
 [[noreturn]] void refuse(const ParameterSchema& schema, const char* wanted, std::string_view text) {
   const bool several = !is_list_type(schema.type) && text.find('+', 1) != std::string_view::npos;
-  fail(QUENCH_INVALID_ARGUMENT, "{}: wanted {}, got {}{}", schema.name, wanted,
-       text.empty() ? "nothing" : printable(text, 60),
+  fail(QUENCH_INVALID_ARGUMENT, "{}: got {}, wanted {}{}", schema.name,
+       text.empty() ? "nothing" : printable(text, 60), wanted,
        several ? "; it takes one value: give the whole spec once for each" : "");
 }
 

@@ -72,8 +72,8 @@ std::string scalar_problem(const ParameterSchema& schema, const std::string& whe
         is_numeric(schema.type) && value.is_string() ? value.get<std::string>() : "";
     const bool has_unit = text.find_first_of("0123456789") == 0 &&
                           text.find_first_not_of("0123456789.") != std::string::npos;
-    return fmt::format("{}: wanted {}{}, got {}", where, wanted(schema.type),
-                       has_unit ? " without a unit" : "", shown(value));
+    return fmt::format("{}: got {}, wanted {}{}", where, shown(value), wanted(schema.type),
+                       has_unit ? " without a unit" : "");
   }
   if (is_numeric(schema.type)) {
     const double number = value.get<double>();
@@ -108,8 +108,8 @@ json check_list(const ParameterSchema& schema, const json& value,
   constexpr size_t kMaxShown = 3;
   const size_t before = problems.size();
   if (!value.is_array()) {
-    problems.push_back({schema.name, fmt::format("{}: wanted a list, each element {}, got {}",
-                                                 schema.name, wanted(schema.type), shown(value))});
+    problems.push_back({schema.name, fmt::format("{}: got {}, wanted a list, each element {}",
+                                                 schema.name, shown(value), wanted(schema.type))});
     return nullptr;
   }
   json out = json::array();
@@ -198,7 +198,7 @@ json check_parameter(const ParameterSchema& schema, const json& value,
 json complete_parameters(const PluginDescription& description, const json& given,
                          std::vector<ParameterProblem>& problems) {
   if (!given.is_null() && !given.is_object()) {
-    problems.push_back({"", fmt::format("parameters of {} {}: wanted an object, got {}",
+    problems.push_back({"", fmt::format("parameters of {} {}: got {}, wanted an object",
                                         description.kind, description.id, shown(given))});
     return json::object();
   }

@@ -84,13 +84,13 @@ TEST_CASE("parameters: a preset stands in for defaults, not for what is given", 
 
 TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
   CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits = 9, wanted 2..8"});
-  CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: wanted an integer, got 3.0"});
+  CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: got 3.0, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", "4"}}) ==
-        Messages{"bits: wanted an integer, got \"4\""});
+        Messages{"bits: got \"4\", wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", nullptr}}) ==
-        Messages{"bits: wanted an integer, got null"});
+        Messages{"bits: got null, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", uint64_t{1} << 63}}) ==
-        Messages{"bits: wanted an integer, got 9223372036854775808"});
+        Messages{"bits: got 9223372036854775808, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"damp", -1}}) == Messages{"damp = -1, wanted at least 0"});
   CHECK(messages({{"text", "c4"}, {"clip", 2}}) == Messages{"clip = 2, wanted at most 1"});
   CHECK(messages({{"text", "c4"}, {"clip", nullptr}}).empty());
@@ -99,13 +99,13 @@ TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
   CHECK(messages({{"text", "c4"}, {"betas", {0.5, 1.5}}}) ==
         Messages{"betas[1] = 1.5, wanted 0..1"});
   CHECK(messages({{"text", "c4"}, {"betas", 0.5}}) ==
-        Messages{"betas: wanted a list, each element a number, got 0.5"});
-  CHECK(messages({{"text", "c4"}, {"fast", 1}}) == Messages{"fast: wanted true or false, got 1"});
+        Messages{"betas: got 0.5, wanted a list, each element a number"});
+  CHECK(messages({{"text", "c4"}, {"fast", 1}}) == Messages{"fast: got 1, wanted true or false"});
   CHECK(messages(json::object()) == Messages{"text: required and not given: what to read"});
   CHECK(messages({{"text", "c4"}, {"bit", 4}}) ==
         Messages{"bit: unknown parameter of quantizer gptq; did you mean bits?"});
   CHECK(messages(json::array()).front() ==
-        "parameters of quantizer gptq: wanted an object, got an empty list");
+        "parameters of quantizer gptq: got an empty list, wanted an object");
   CHECK(messages({{"bits", 9}, {"fast", 1}, {"zzzzzzzz", 1}}).size() == 4);
 }
 
@@ -118,7 +118,7 @@ TEST_CASE("parameters: a value nested without end is refused, not followed", "[c
   }
   json given = {{"text", "c4"}};
   given["bits"] = std::move(deep);
-  CHECK(messages(given) == Messages{"bits: wanted an integer, got a list"});
+  CHECK(messages(given) == Messages{"bits: got a list, wanted an integer"});
 }
 
 TEST_CASE("inline form: id, keys and values are split", "[core][plugin]") {
@@ -157,10 +157,10 @@ TEST_CASE("inline form: values are read by the schema's type", "[core][plugin]")
   CHECK(option(4, "") == json::array());
   CHECK(option(5, "true") == true);
   CHECK(option(6, "c4") == "c4");
-  CHECK_THROWS_WITH(option(0, "3.5"), "bits: wanted an integer, got 3.5");
-  CHECK_THROWS_WITH(option(0, ""), "bits: wanted an integer, got nothing");
-  CHECK_THROWS_WITH(option(1, "nan"), "damp: wanted a number, got nan");
-  CHECK_THROWS_WITH(option(5, "yes"), "fast: wanted true or false, got yes");
-  CHECK_THROWS_WITH(option(4, "0.9+"), "betas: wanted a number, got nothing");
-  CHECK_THROWS_WITH(option(0, "null"), "bits: wanted an integer, got null");
+  CHECK_THROWS_WITH(option(0, "3.5"), "bits: got 3.5, wanted an integer");
+  CHECK_THROWS_WITH(option(0, ""), "bits: got nothing, wanted an integer");
+  CHECK_THROWS_WITH(option(1, "nan"), "damp: got nan, wanted a number");
+  CHECK_THROWS_WITH(option(5, "yes"), "fast: got yes, wanted true or false");
+  CHECK_THROWS_WITH(option(4, "0.9+"), "betas: got nothing, wanted a number");
+  CHECK_THROWS_WITH(option(0, "null"), "bits: got null, wanted an integer");
 }
