@@ -18,7 +18,6 @@
 #include "core/checkpoint/dtype.hpp"
 #include "core/names.hpp"
 #include "core/plugin/services/host_services.hpp"
-#include "core/store/record_columns.hpp"
 #include "core/store/sealed_folder.hpp"
 #include "run/check_experiment.hpp"
 #include "run/grid/expected_run.hpp"
@@ -262,21 +261,6 @@ Listing folders_listing(const LoadedRun& run, Identities& identities) {
 
 // What the hub's messages end with; `plan` says it once, of the manifest.
 constexpr std::string_view kFetchIt = "; get it with: quench fetch ";
-
-// What the sweep sets at this point, short: "peak=0.003, ".
-std::string point_name(const Experiment& experiment) {
-  std::vector<std::string> paths;
-  const std::vector<SweepValue> values = sweep_values(experiment.point);
-  for (const auto& [path, value] : values) {
-    paths.push_back(path);
-  }
-  const std::vector<std::string> names = short_paths(paths);
-  std::string out;
-  for (size_t i = 0; i < names.size(); ++i) {
-    out += fmt::format("{}={}, ", names[i], values[i].second.dump());
-  }
-  return out;
-}
 
 // Fills the list or the rows: there may be many.
 Listing cells_listing(const LoadedRun& run, const std::vector<Cell>& cells, const PlanCost& cost) {

@@ -11,6 +11,7 @@
 #include "cli/standard_streams.hpp"
 #include "cli/table.hpp"
 #include "cli/terminal_text.hpp"
+#include "core/store/record_columns.hpp"
 
 namespace quench {
 
@@ -40,9 +41,11 @@ std::vector<Sum> sums_of(const LoadedRun& run, const Shares& shares, const std::
     sum.trains = sum.trains || unit.trained;
     for (const auto& [at, row] : unit.weights) {
       const Experiment& experiment = run.experiments[at];
-      sum.weights.push_back(
-          (experiment.job == 0 ? std::string() : fmt::format("job {}: ", experiment.job)) +
-          weights_name(experiment, experiment.weights[row]));
+      std::string point = point_name(experiment);
+      if (point.empty() && experiment.job != 0) {
+        point = fmt::format("job {}: ", experiment.job);
+      }
+      sum.weights.push_back(point + weights_name(experiment, experiment.weights[row]));
     }
   }
   const auto share_of = share_of_weights(shares);
@@ -75,6 +78,20 @@ std::string gigabytes(uint64_t bytes) {
 }
 
 }  // namespace
+
+std::string point_name(const Experiment& experiment) {
+  std::vector<std::string> paths;
+  const std::vector<SweepValue> values = sweep_values(experiment.point);
+  for (const auto& [path, value] : values) {
+    paths.push_back(path);
+  }
+  const std::vector<std::string> names = short_paths(paths);
+  std::string out;
+  for (size_t i = 0; i < names.size(); ++i) {
+    out += fmt::format("{}={}, ", names[i], values[i].second.dump());
+  }
+  return out;
+}
 
 void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<Cell>& cells,
                  const PlanCost& cost) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "cli/manifest_options.hpp"
@@ -13,6 +14,9 @@ namespace quench {
 
 // What `quench plan` prints of a manifest, for `run --dry-run`; returns the exit code.
 int plan_run(const ManifestOptions& manifest, Context& context);
+
+// What the sweep sets at a point, short: "peak=0.003, ".
+std::string point_name(const Experiment& experiment);
 
 // --shares: how the run splits. `cells` and `cost`: of the whole run, for the time that this
 // machine would need.

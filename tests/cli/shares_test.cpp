@@ -181,6 +181,14 @@ TEST_CASE("shares: the plan shows their weights, cells and cost", "[cli][shares]
                           Contains("60.0 %") && Contains("40.0 %") && Contains("split "));
 }
 
+TEST_CASE("shares: the plan names the points of a sweep by what they set", "[cli][shares]") {
+  const Workplace here{Page::kNone};
+  make_models(here);
+  here.folder().write("m.yaml", kManifest + "sweep: {seed: [3, 4]}\n");
+  CHECK_THAT(here.run({"plan", "m.yaml", "--shares", "2"}).out,
+             Contains("seed=3, step1") && Contains("seed=4, step1"));
+}
+
 TEST_CASE("plan: 652 points take less than a second of processor time", "[cli][shares]") {
   const Workplace here{Page::kNone};
   make_models(here);
