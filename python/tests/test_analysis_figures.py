@@ -112,6 +112,17 @@ class FiguresTest(support.FileTest):
         self.assertEqual(linears.categories, ["step100", "step200", "step400"])
         self.assertEqual(self.load(made_run.quickstart()).figure_data("depth").panels, [])
 
+    def test_three_panels_stand_in_one_row_and_four_in_two(self):
+        from matplotlib.pyplot import figure as new_figure  # noqa: PLC0415
+        from quench.analysis.figures.draw import draw  # noqa: PLC0415
+
+        run = self.load(made_run.demo())
+        for count, rows in ((1, 1), (2, 1), (3, 1), (4, 2)):
+            data = Figure("error_vs_tokens", "f", panels=[Panel(title=str(i)) for i in range(count)])
+            axes = draw(data, run.palette, new_figure=new_figure)
+            tops = {round(each.get_subplotspec().get_position(each.figure).y1, 3) for each in axes}
+            self.assertEqual((len(axes), len(tops)), (count, rows))
+
     def test_panels_have_one_vertical_range_unless_their_values_differ_in_size(self):
         run = self.load(made_run.demo())
         for kind in ("error_vs_tokens", "loss_vs_tokens"):

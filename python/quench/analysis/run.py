@@ -121,7 +121,7 @@ class Run:
             contrasts = (self.manifest.get("report") or {}).get("contrasts") or []
         return contrasts_of([Spec.read(given) for given in contrasts], self.observations, comparisons)
 
-    def figure(self, kind, *, colors=None, columns=2, axes=None, **options):
+    def figure(self, kind, *, colors=None, columns=None, axes=None, **options):
         """A figure by matplotlib: the axes of its panels, a list. quench.analysis.figures says what there is."""
         return draw(self.figure_data(kind, **options), self.palette, colors, columns, axes)
 

@@ -15,7 +15,7 @@ _LEVELS = 12  # of contours
 _MOST_NAMED = 24  # rows of cells, or categories, that have a name beside them
 
 
-def draw(figure, palette, colors=None, columns=2, axes=None, new_figure=None):
+def draw(figure, palette, colors=None, columns=None, axes=None, new_figure=None):
     """The axes of a figure's panels, a list of matplotlib.axes.Axes; `axes[0].figure.savefig("name.pdf")` saves it.
 
     `colors` is {name of a line: any colour of matplotlib}; `axes` are axes to draw on, one for each panel. What lies under a
@@ -41,7 +41,7 @@ def _new_axes(figure, columns, pen, new_figure):
         from matplotlib.pyplot import figure as new_figure  # noqa: PLC0415
     if not figure.panels:
         return []
-    columns = min(columns, len(figure.panels))
+    columns = min(columns or (3 if len(figure.panels) == 3 else 2), len(figure.panels))  # three leave no hole
     rows = math.ceil(len(figure.panels) / columns)
     height = max(map(_height, figure.panels))
     if any(panel.is_square for panel in figure.panels):
