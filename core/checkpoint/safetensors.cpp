@@ -134,6 +134,7 @@ void check_layout(const std::vector<SafetensorsEntry>& entries, uint64_t data_by
 
 std::string read_header(const File& file) {
   const std::string name = file.path().string();
+  refuse_lfs_pointer(file);
   if (file.size() < 8) {
     fail(QUENCH_INVALID_ARGUMENT, "{}: {} bytes, a safetensors file has at least 8", name,
          file.size());

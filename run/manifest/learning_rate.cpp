@@ -25,20 +25,32 @@ using Kind = ManifestLearningRate::Kind;
 constexpr size_t kMaxPointsBytes = 64u << 20;
 constexpr double kMostRate = 1'000'000;  // of a training; float32 ends at 3e38
 
+// Where the first field of a line ends. A comma counts for nothing in a field in quotes.
+size_t field_end(std::string_view line) {
+  const size_t start = line.find_first_not_of(" \t");
+  const bool in_quotes = start != std::string_view::npos && line[start] == '"';
+  bool open = false;
+  size_t at = 0;
+  for (; at < line.size() && (open || line[at] != ','); ++at) {
+    open ^= in_quotes && line[at] == '"';
+  }
+  return at;
+}
+
 std::vector<std::string_view> fields_of(std::string_view line) {
   std::vector<std::string_view> fields;
   while (true) {
-    const size_t comma = line.find(',');
-    std::string_view field = line.substr(0, comma);
+    const size_t end = field_end(line);
+    std::string_view field = line.substr(0, end);
     const size_t first = field.find_first_not_of(" \t\r\"");
     field = first == std::string_view::npos
                 ? std::string_view()
                 : field.substr(first, field.find_last_not_of(" \t\r\"") - first + 1);
     fields.push_back(field);
-    if (comma == std::string_view::npos) {
+    if (end == line.size()) {
       return fields;
     }
-    line.remove_prefix(comma + 1);
+    line.remove_prefix(end + 1);
   }
 }
 
@@ -48,6 +60,9 @@ class PointsFile {
   explicit PointsFile(const std::filesystem::path& path) : path_(path) {
     const std::string text = read_file(path, kMaxPointsBytes);
     std::string_view rest = text;
+    if (rest.starts_with("\xEF\xBB\xBF")) {  // as spreadsheets write it
+      rest.remove_prefix(3);
+    }
     for (line_ = 1; !rest.empty(); ++line_) {
       const size_t end = rest.find('\n');
       take(rest.substr(0, end));

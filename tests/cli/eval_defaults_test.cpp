@@ -107,6 +107,11 @@ TEST_CASE("eval: what is wrong with a model is one line, before any work", "[cli
   CHECK(empty.code == 2);
   CHECK_THAT(empty.err, StartsWith("empty: no weights: ") && !Contains("; and "));
   CHECK(std::count(empty.err.begin(), empty.err.end(), '\n') == 1);
+  // Weights that are there have a fault of their own.
+  here.folder().write("cut/config.json", R"({"model_type": "bert"})");
+  here.folder().write("cut/model.safetensors", "short");
+  CHECK(here.run({"eval", "cut", "--metric", metric}).err ==
+        "cut/model.safetensors: 5 bytes, a safetensors file has at least 8\n");
 }
 
 TEST_CASE("results: an option of another name is found by its value", "[cli]") {

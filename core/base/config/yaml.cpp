@@ -224,6 +224,34 @@ std::string indentation_fault(std::string_view text, int at) {
   return "";
 }
 
+// "9:16: wanted a space behind `:`" where a line, up to the column of the parser's complaint, lacks
+// one that YAML needs; else "".
+std::string missing_space(std::string_view text, const YAML::Exception& error) {
+  size_t from = 0;
+  for (int i = 0; i < error.mark.line && from < text.size(); ++i) {
+    from = std::min(text.find('\n', from), text.size() - 1) + 1;
+  }
+  const std::string_view line = text.substr(from, text.find('\n', from) - from);
+  const auto behind = [&](char sign, size_t at) {
+    return fmt::format("{}:{}: wanted a space behind `{}`", error.mark.line + 1, at + 2, sign);
+  };
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
+    // `bits:[3, 4]` is a word with a list behind it, at which the parser stops.
+    const auto at = static_cast<size_t>(error.mark.column);
+    if (at > 0 && at < line.size() && line[at - 1] == ':' && (line[at] == '[' || line[at] == '{')) {
+      return behind(':', at - 1);
+    }
+  }
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
+    const size_t first = line.find_first_not_of(' ');
+    if (first + 1 < line.size() && line[first] == '-' &&
+        std::string_view(" -\t\r").find(line[first + 1]) == std::string_view::npos) {
+      return behind('-', first);
+    }
+  }
+  return "";
+}
+
 // Refuses bytes that no manifest needs and that can hide text from a reader.
 void refuse_odd_bytes(std::string_view text, const std::string& name) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
@@ -339,6 +367,9 @@ YamlNode parse_yaml(std::string_view text, const std::string& name) {
     if (tabbed > 0) {
       fail(QUENCH_INVALID_ARGUMENT, "{}:{}: the line is indented by a tab; wanted spaces", name,
            tabbed);
+    }
+    if (const std::string missing = missing_space(text, error); !missing.empty()) {
+      fail(QUENCH_INVALID_ARGUMENT, "{}:{}", name, missing);
     }
     if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
       if (const std::string fault = indentation_fault(text, error.mark.line + 1); !fault.empty()) {

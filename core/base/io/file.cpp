@@ -133,6 +133,15 @@ void check_limit(const File& file, uint64_t limit) {
 
 }  // namespace
 
+void refuse_lfs_pointer(const File& file) {
+  constexpr std::string_view kStart = "version https://git-lfs";
+  char start[kStart.size()];
+  if (std::string_view(start, file.read_present(0, start, sizeof start)) == kStart) {
+    fail(QUENCH_NOT_FOUND, "{}: a Git LFS pointer, not the file itself; `git lfs pull` fetches it",
+         file.path().string());
+  }
+}
+
 std::string read_file(const std::filesystem::path& path, uint64_t limit) {
   const File file(path);
   check_limit(file, limit);

@@ -53,6 +53,9 @@ class File {
   FileIdentity identity_;
 };
 
+// Throws Error(NOT_FOUND) if the file is the pointer that stands for one that Git LFS keeps.
+void refuse_lfs_pointer(const File& file);
+
 // Reads the whole file. Throws like File; INVALID_ARGUMENT if the file exceeds `limit` bytes.
 std::string read_file(const std::filesystem::path& path, uint64_t limit);
 

@@ -170,6 +170,26 @@ WrittenTokenizer read_tokenizer_name(const Catalog& catalog, const std::string& 
           &catalog.require(QUENCH_KIND_TOKENIZER, written.substr(0, colon))};
 }
 
+namespace {
+
+// Why a folder has no tokenizer: there is no such file, or none that a plugin reads.
+std::string tokenizer_absence(Catalog& catalog, const fs::path& folder) {
+  for (const char* name : {"tokenizer.json", "tokenizer.model"}) {
+    const fs::path file = folder / name;
+    try {
+      if (is_file_at(file)) {
+        refuse_lfs_pointer(File(file));
+        choose_tokenizer_plugin(catalog, file);
+      }
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+  return folder.string() + ": has no file of a tokenizer";
+}
+
+}  // namespace
+
 std::string take_tokenizer(Catalog& catalog, const WrittenTokenizer& written,
                            const fs::path& folder) {
   if (written.path == "bytes") {
@@ -194,7 +214,7 @@ fs::path tokenizer_file(Catalog& catalog, const fs::path& path) {
   }
   const std::optional<fs::path> file = find_tokenizer_file(catalog, path);
   if (!file) {
-    fail(QUENCH_NOT_FOUND, "{}: has no file of a tokenizer", path.string());
+    fail(QUENCH_NOT_FOUND, "{}", tokenizer_absence(catalog, path));
   }
   return *file;
 }
@@ -203,13 +223,13 @@ TokenizerChoice::TokenizerChoice(std::optional<std::string> path, std::string mi
     : path_(std::move(path)), missing_message_(std::move(missing_message)) {}
 
 TokenizerChoice TokenizerChoice::beside(Catalog& catalog, const std::filesystem::path& folder) {
-  std::optional<std::string> path;
   if (const auto file = find_tokenizer_file(catalog, folder)) {
-    path = file->string();
+    return TokenizerChoice(file->string(), "");
   }
-  return TokenizerChoice(path, fmt::format("{}: has no file of a tokenizer, and text is to be "
-                                           "tokenized; name a tokenizer, or give token ids",
-                                           folder.string()));
+  return TokenizerChoice(std::nullopt,
+                         fmt::format("{}, and text is to be tokenized; name a tokenizer, or give "
+                                     "token ids",
+                                     tokenizer_absence(catalog, folder)));
 }
 
 TokenizerChoice TokenizerChoice::of(Catalog& catalog, const CheckpointFolder& checkpoint) {

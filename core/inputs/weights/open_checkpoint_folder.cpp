@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <functional>
 
+#include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/checkpoint/sharded_source.hpp"
 #include "core/checkpoint/stored_dtype.hpp"
 #include "core/error.hpp"
+#include "core/hub/snapshot.hpp"
 #include "core/plugin/catalog/choose.hpp"
 #include "core/plugin/handles/format_handle.hpp"
 
@@ -90,6 +93,22 @@ std::string index_of_shards(const CheckpointPlace& place) {
     }
   }
   return found;
+}
+
+// Throws where a file of weights is a pointer of Git LFS.
+void refuse_lfs_pointers(const fs::path& path) {
+  if (!is_folder_at(path)) {
+    if (is_file_at(path)) {
+      refuse_lfs_pointer(File(path));
+    }
+    return;
+  }
+  const CheckpointPlace place(path);
+  for (const std::string& name : place.names()) {
+    if (holds_weights(name) && is_file_at(path / name)) {
+      refuse_lfs_pointer(File(path / name));
+    }
+  }
 }
 
 class Opening {
@@ -209,7 +228,12 @@ class Opening {
 }  // namespace
 
 CheckpointFolder open_checkpoint_folder(Catalog& catalog, const fs::path& path) {
-  return Opening(catalog).open(path);
+  try {
+    return Opening(catalog).open(path);
+  } catch (const Error&) {
+    refuse_lfs_pointers(path);  // formats only know that such a file is not theirs
+    throw;
+  }
 }
 
 nlohmann::json stored_quantization(Catalog& catalog, const fs::path& path) {

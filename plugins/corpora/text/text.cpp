@@ -15,10 +15,11 @@
 //   headers: {text: {path: /usr/include/boost, files: ["*.hpp"], invalid: skip}}
 //
 // Bytes are passed on unchanged: nothing is stripped, and line breaks inside a document are not
-// translated. The files below a folder are read in the order of their paths, each as if it were
-// alone; empty files hold no document. A link whose name fits is the file that it leads to; what
-// fits and is no file (a pipe, a link to nothing) is an error. Memory: one document. With split:
-// document that is the whole range, which token ids need several times anyway.
+// translated. A byte order mark is part of the text, and a warning says so. The files below a
+// folder are read in the order of their paths, each as if it were alone; empty files hold no
+// document. A link whose name fits is the file that it leads to; what fits and is no file (a pipe,
+// a link to nothing) is an error. Memory: one document. With split: document that is the whole
+// range, which token ids need several times anyway.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -228,6 +229,7 @@ class Text final : public kit::Corpus {
       }
       document.index = index_++;
       if (is_sound(offset)) {
+        tell_mark(offset);
         break;
       }
     }
@@ -259,6 +261,16 @@ class Text final : public kit::Corpus {
     }
   }
 
+  // Its bytes stay in the text, since values have been measured with them.
+  void tell_mark(uint64_t offset) {
+    if (offset == 0 && !told_mark_ && text_.starts_with("\xEF\xBB\xBF")) {
+      told_mark_ = true;
+      kit::log(QUENCH_LOG_WARNING, paths_[at_] +
+                                       ": begins with a byte order mark (3 bytes), "
+                                       "which is read as text; save it without one");
+    }
+  }
+
   bool is_sound(uint64_t offset) {
     const size_t wrong = first_invalid_utf8(text_);
     if (wrong == std::string::npos) {
@@ -283,6 +295,7 @@ class Text final : public kit::Corpus {
   std::string text_;
   uint64_t index_ = 0;  // of the next document
   Skipped skipped_;
+  bool told_mark_ = false;
 };
 
 }  // namespace

@@ -91,9 +91,14 @@ std::vector<SplitFile> split_in(const fs::path& folder, const std::string& split
   return {};
 }
 
-// The folders that may hold the data set's splits.
+std::string repository_of(const Definition& task) {
+  return "hf://datasets/" + task.data.hub;
+}
+
+// The folders that may hold the data set's splits. `missing`: why the cache lacks what it lacks;
+// `absent`: for no other reason than that it was not fetched.
 std::vector<fs::path> folders_of(const Definition& task, const std::string& data,
-                                 const kit::RecordHost& host, std::string& missing) {
+                                 const kit::RecordHost& host, std::string& missing, bool& absent) {
   std::vector<fs::path> out;
   if (!data.empty()) {
     for (const std::string& path : task.data.paths) {
@@ -102,7 +107,7 @@ std::vector<fs::path> folders_of(const Definition& task, const std::string& data
     }
     return out;
   }
-  const std::string repository = "hf://datasets/" + task.data.hub;
+  const std::string repository = repository_of(task);
   for (const std::string& location : {repository, repository + "@refs/convert/parquet"}) {
     try {
       const fs::path root = host.locate(location);
@@ -111,6 +116,7 @@ std::vector<fs::path> folders_of(const Definition& task, const std::string& data
       out.push_back(root);
     } catch (const kit::Error& error) {
       missing += (missing.empty() ? "" : "; ") + std::string(error.what());
+      absent = absent && error.code() == QUENCH_NOT_FOUND;
     }
   }
   return out;
@@ -173,7 +179,8 @@ std::string list_of(const std::vector<std::string>& texts) {
 Split find_split(const Definition& task, const std::vector<std::string>& names,
                  const std::string& data, const kit::RecordHost& host) {
   std::string missing;
-  const std::vector<fs::path> folders = folders_of(task, data, host, missing);
+  bool absent = true;
+  const std::vector<fs::path> folders = folders_of(task, data, host, missing, absent);
   for (const std::string& name : names) {
     for (const fs::path& folder : folders) {
       const std::vector<SplitFile> files = split_in(folder, name);
@@ -190,6 +197,12 @@ Split find_split(const Definition& task, const std::vector<std::string>& names,
         return {name, {{path.string(), reader_of(file)}}};
       }
     }
+  }
+  if (data.empty() && folders.empty() && absent) {
+    throw kit::Error(QUENCH_NOT_FOUND, "task " + task.name +
+                                           ": its data is not in the cache; get it with: quench "
+                                           "fetch " +
+                                           repository_of(task));
   }
   std::vector<std::string> places;
   if (data.empty()) {

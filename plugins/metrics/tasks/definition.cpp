@@ -18,7 +18,7 @@ class Reader {
     Definition out;
     out.name = text("/task");
     out.group = text_or("/group", "");
-    out.version = json_.integer_or("/version", 0);
+    out.version = version();
     out.data.paths = texts("/data/paths");
     for (const std::string& split : json_.keys("/data/files")) {
       out.data.files[split] = texts("/data/files/" + split);
@@ -37,7 +37,8 @@ class Reader {
     out.answer = made("/answer");
     const std::vector<std::string> scores = texts("/scores");
     for (const std::string& score : scores) {
-      expect(score == "acc" || score == "acc_norm", "scores: wanted acc, acc_norm");
+      expect(score == "acc" || score == "acc_norm",
+             "scores: got " + score + ", wanted acc, acc_norm");
       out.acc_norm = out.acc_norm || score == "acc_norm";
     }
     expect(!out.splits.empty(), "splits: wanted at least one");
@@ -53,6 +54,14 @@ class Reader {
   void expect(bool holds, const std::string& what) const {
     if (!holds) {
       refuse(what);
+    }
+  }
+
+  int64_t version() const {
+    try {
+      return json_.integer_or("/version", 0);
+    } catch (const kit::Error& error) {
+      refuse(error.what());
     }
   }
 

@@ -49,6 +49,9 @@ TEST_CASE("text: a file is one document, byte for byte", "[corpora][text]") {
   const ReadCorpus corpus = read({{"path", path}});
   CHECK(corpus.message == "");
   CHECK(corpus.texts() == Texts{content});
+  CHECK_THAT(logged().back(),
+             Catch::EndsWith(path.string() + ": begins with a byte order mark (3 bytes), which is "
+                                             "read as text; save it without one"));
 }
 
 TEST_CASE("text: a compressed file is no text, and the message says what unpacks it",

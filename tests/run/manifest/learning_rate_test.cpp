@@ -137,6 +137,11 @@ TEST_CASE("learning rate: points are joined by lines, and nothing is known beyon
   here.folder().write("lr.csv", "# from the log\nloss,step,lr\n4,5,1\n3,60,12\n2,90,0\n");
   CHECK(annotated(here, "lr: {points: lr.csv}") ==
         Lines{"- ", "1 ", "2 ", "12 ", "4 ", "0 ", "- "});
+  here.folder().write("sheet.csv",
+                      "\xEF\xBB\xBFstep,note,\"lr\"\n5,\"warm, up\",1\n60, \"a \"\"b\"\", c\" ,12\n"
+                      "90,,\"0\"\r\n");
+  CHECK(annotated(here, "lr: {points: sheet.csv}") ==
+        Lines{"- ", "1 ", "2 ", "12 ", "4 ", "0 ", "- "});
   here.folder().write("tokens.csv", "tokens,lr\r\n0,1\r\n1e9,0\r\n");
   CHECK(annotated(here, "tokens_per_step: 10M, lr: {points: tokens.csv}") ==
         Lines{"1 ", "0.95 ", "0.9 ", "0.4 ", "0.19999999999999996 ", "0.09999999999999998 ", "0 "});

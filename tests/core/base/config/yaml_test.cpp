@@ -72,6 +72,9 @@ TEST_CASE("yaml: what is refused names its line and column", "[config]") {
       {"# only a comment\n", "m.yaml: empty; wanted a mapping"},
       {"a: 1\n\tb: 2\n", "m.yaml:2: the line is indented by a tab; wanted spaces"},
       {"a: [1, 2\nb: 3\n", "m.yaml:2:2: end of sequence flow not found"},
+      {"q:\n  - rtn: {bits:[3, 4]}\n", "m.yaml:2:16: wanted a space behind `:`"},
+      {"q:\n  - rtn: {bits: 3, x:{a: 1}}\n", "m.yaml:2:22: wanted a space behind `:`"},
+      {"q:\n  - gptq: {}\n  -rtn: {}\n", "m.yaml:3:4: wanted a space behind `-`"},
   };
   for (const auto& [text, wanted] : cases) {
     CAPTURE(text);

@@ -208,6 +208,14 @@ TEST_CASE("tokenizer: of a folder the file that has a tokenizer's name is taken"
   folder.write("model.safetensors", "x");
   CHECK(message_of([&] { tokenizer_file(catalog, folder.path()); }) ==
         folder.path().string() + ": has no file of a tokenizer");
+  const auto unread = [&](const std::string& content) {
+    folder.write("tokenizer.json", content);
+    return message_of([&] { tokenizer_file(catalog, folder.path()); }, folder.path());
+  };
+  CHECK(unread("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n") ==
+        "tokenizer.json: a Git LFS pointer, not the file itself; `git lfs pull` fetches it");
+  CHECK_THAT(unread("<html>"), Catch::StartsWith("tokenizer.json: no tokenizer reads this file; "));
+  std::filesystem::remove(folder / "tokenizer.json");
   const auto words = folder.write("tokenizer.words", "?\n");
   CHECK(tokenizer_file(catalog, folder.path()) == words);
   const auto spm = folder.write("tokenizer.model", model());

@@ -68,6 +68,13 @@ TEST_CASE("open_checkpoint_folder: says what was looked for, what is there, and 
   CHECK_THAT(message("two"),
              Catch::EndsWith("; torch: 2 files end in .pth or .pt (a.pth, b.pth): name the one "
                              "that is meant"));
+  const std::string pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\n";
+  for (const char* name : {"lfs/pytorch_model.bin", "lfs/model.safetensors"}) {
+    folder.write(name, pointer);
+    CHECK(message("lfs") ==
+          name +
+              std::string(": a Git LFS pointer, not the file itself; `git lfs pull` fetches it"));
+  }
   folder.write("odd/weights.xyz", "some bytes");
   CHECK_THAT(message("odd/weights.xyz"),
              Catch::StartsWith("odd/weights.xyz: no safetensors file, and no format reads it"));

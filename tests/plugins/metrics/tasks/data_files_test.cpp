@@ -129,8 +129,8 @@ TEST_CASE("task data: a split that is not there is named with the places", "[met
   CHECK_THROWS_WITH(find_split(task(), {"test", "validation"}, "/nowhere", hub.host),
                     "task t: no split test, validation below /nowhere/a/b, /nowhere/a");
   CHECK_THROWS_WITH(find_split(task(), {"test"}, "", hub.host),
-                    "task t: no split test (hf://datasets/o/n is not here; "
-                    "hf://datasets/o/n@refs/convert/parquet is not here)");
+                    "task t: its data is not in the cache; get it with: quench fetch "
+                    "hf://datasets/o/n");
 }
 
 TEST_CASE("task data: records of a JSON file keep the file's order", "[metrics][tasks]") {

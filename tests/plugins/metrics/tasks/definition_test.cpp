@@ -89,4 +89,9 @@ TEST_CASE("task file: mistakes are named with the file and the key", "[metrics][
   CHECK(refusal("{" + kTask + R"(, "prompt": "x", "choices": ["A"], "shots": {"take": "some"}})") ==
         "f.yaml: shots.take: wanted drawn or first");
   CHECK(refusal("[]") == "f.yaml: wanted a mapping");
+  CHECK(refusal("{" + kTask + R"(, "version": "one"})") ==
+        "f.yaml: /version: wanted an integer, got text");
+  CHECK(refusal(R"({"task": "t", "splits": ["test"], "data": {"paths": ["p"]}, "answer": "{{a}}",
+                   "prompt": "x", "choices": ["A"], "scores": ["acc_nrom"]})") ==
+        "f.yaml: scores: got acc_nrom, wanted acc, acc_norm");
 }
