@@ -1,4 +1,4 @@
-// Answers that go into a struct of the caller's.
+// Structs that go to, or come from, a module of another minor.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,16 @@ void answer_into(S& to, S value) {
   }
   value.struct_size = to.struct_size;
   std::memcpy(&to, &value, std::min<size_t>(to.struct_size, sizeof(S)));
+}
+
+// A struct of any version: members that its writer does not know are zero.
+template <typename S>
+S whole(const S* from) {
+  S out{};
+  const auto bytes = std::min<size_t>(from->struct_size, sizeof(S));
+  std::memcpy(&out, from, bytes);
+  out.struct_size = sizeof(S);
+  return out;
 }
 
 }  // namespace quench

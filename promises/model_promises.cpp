@@ -316,7 +316,7 @@ void a_linear_op_replaces_and_leaves(Candidate& candidate) {
   const Batch batch = some_batch(model, 1, 12);
   const FirstLinear linear = first_linear(model);
   const std::vector<double> before = model.score(batch).nll;
-  const quench_linear_op op = {sizeof op, &counts, apply, release};
+  const quench_linear_op op = {sizeof op, &counts, apply, release, nullptr};
   model.ok(model.table.set_linear_op(model.model, 0, 0, 0, &op, &model.error));
   const std::vector<double> with_op = model.score(batch).nll;
   expect(counts.applied >= 1, "set_linear_op: the op is not asked");

@@ -51,6 +51,15 @@ quench_status try_op(const quench_linear_op& op, const Sink& sink, quench_error*
     }
     sink.result->op_output = y.values();
   }
+  if (op.struct_size >= sizeof op && op.inputs != nullptr) {
+    auto rounded = tensor<float>({kOpRows, sink.in}, std::vector<float>(rows.size(), -77.0F));
+    const quench_tensor to = rounded.view();
+    if (const quench_status status = op.inputs(op.context, &from, &to, nullptr, error);
+        status != QUENCH_OK) {
+      return status;
+    }
+    sink.result->op_inputs = rounded.values();
+  }
   if (x.values() != rows) {
     sink.result->fault = "its op writes to the rows that it is given";
   }

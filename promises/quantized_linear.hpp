@@ -26,6 +26,7 @@ struct QuantizedLinear {
   bool linear_op = false;
   bool cache_op = false;
   std::vector<float> op_output;  // [rows, out], of the op on rows of this side's own
+  std::vector<float> op_inputs;  // [rows, in], those rows as it multiplies them, if it tells
 
   // Throws Broken for anything but a result.
   void require_result() const;

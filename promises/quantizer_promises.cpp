@@ -384,8 +384,31 @@ void rows_that_are_needed_are_asked_for(Candidate& candidate) {
   }
 }
 
+// apply(x) = inputs(x) · dequantizedᵀ, in float64 but for what the op rounds.
+void expect_product_of_inputs(const QuantizedLinear& result, const QuantizerInput& input) {
+  constexpr double kRounding = 1e-5;  // of float32, over the sum of magnitudes
+  const auto in = static_cast<size_t>(input.in);
+  const auto out = static_cast<size_t>(input.out);
+  for (size_t i = 0; i < result.op_output.size() && !result.op_inputs.empty(); ++i) {
+    double wanted = 0;
+    double size = 0;
+    for (size_t c = 0; c < in; ++c) {
+      const float weight = result.dequantized[i % out * in + c];
+      expect(!is_unwritten(weight),
+             "its op tells its inputs, and dequantized [{}, {}] is not written", i % out, c);
+      const double part = static_cast<double>(result.op_inputs[i / out * in + c]) * weight;
+      wanted += part;
+      size += std::fabs(part);
+    }
+    expect(is_near(result.op_output[i], wanted, 0, kRounding * size),
+           "the op gives {}, its inputs times the dequantized weight {}", result.op_output[i],
+           wanted);
+  }
+}
+
 void an_op_is_a_function(Candidate& candidate) {
-  const QuantizedLinear result = result_of(candidate, {}, random_linear(5, 256, 64));
+  const QuantizerInput input = random_linear(5, 256, 64);
+  const QuantizedLinear result = result_of(candidate, {}, input);
   const bool says = (quantizer_needs(candidate) & QUENCH_MAKES_LINEAR_OP) != 0;
   expect(result.linear_op == says, "it gives {}, and needs says {}",
          result.linear_op ? "an op" : "no op", says ? "an op" : "none");
@@ -400,6 +423,7 @@ void an_op_is_a_function(Candidate& candidate) {
     expect(std::isfinite(y[i]), "the op gives {}, wanted finite numbers", y[i]);
     expect(i + 5 < y.size() || y[i] == 0.0F, "the op gives {} for rows of zeros, wanted 0", y[i]);
   }
+  expect_product_of_inputs(result, input);
 }
 
 void the_gram_matrix_is_that_of_the_rows(Candidate& candidate) {

@@ -30,14 +30,14 @@ struct NamedOp {
   std::string linear;
 };
 
-template <typename Op, typename... Args>
-quench_status apply_named(void* context, const char* what, quench_error* error,
-                          Args... args) noexcept {
+template <typename Op, typename Function, typename... Args>
+quench_status call_named(void* context, Function Op::*function, const char* what,
+                         quench_error* error, Args... args) noexcept {
   const auto& own = *static_cast<const NamedOp<Op>*>(context);
   return guarded(error, [&] {
     quench_error said{sizeof said, 0, {}};
     const PluginCall call(own.label.c_str(), what, {own.linear.c_str()});
-    const quench_status status = own.op.apply(own.op.context, args..., &said);
+    const quench_status status = (own.op.*function)(own.op.context, args..., &said);
     if (status != QUENCH_OK) {
       said.message[sizeof said.message - 1] = '\0';
       fail(status, "{}", said.message);
@@ -59,19 +59,27 @@ void release_named(void* context) noexcept {
 // state unchanged. Takes ownership of `op`.
 quench_linear_op named_op(const quench_linear_op& op, std::string label, std::string linear) {
   using Named = NamedOp<quench_linear_op>;
-  return {sizeof(quench_linear_op), new Named{op, std::move(label), std::move(linear)},
-          [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
-             quench_error* error) noexcept {
-            return apply_named<quench_linear_op>(context, "linear op", error, x, y, stream);
-          },
-          release_named<quench_linear_op>};
+  quench_linear_op named = {
+      sizeof(quench_linear_op), new Named{op, std::move(label), std::move(linear)},
+      [](void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
+         quench_error* error) noexcept {
+        return call_named(context, &quench_linear_op::apply, "linear op", error, x, y, stream);
+      },
+      release_named<quench_linear_op>, nullptr};
+  if (op.inputs != nullptr) {
+    named.inputs = [](void* context, const quench_tensor* x, const quench_tensor* rounded,
+                      void* stream, quench_error* error) noexcept {
+      return call_named(context, &quench_linear_op::inputs, "linear op", error, x, rounded, stream);
+    };
+  }
+  return named;
 }
 
 quench_cache_op named_op(const quench_cache_op& op, std::string label, std::string linear) {
   using Named = NamedOp<quench_cache_op>;
   return {sizeof(quench_cache_op), new Named{op, std::move(label), std::move(linear)},
           [](void* context, const quench_cache_args* args, quench_error* error) noexcept {
-            return apply_named<quench_cache_op>(context, "cache op", error, args);
+            return call_named(context, &quench_cache_op::apply, "cache op", error, args);
           },
           release_named<quench_cache_op>};
 }
@@ -113,6 +121,11 @@ LayerResult layer_of(const quench_linear_info& linear, uint32_t block) {
   layer.out_features = linear.out_features;
   layer.in_features = linear.in_features;
   return layer;
+}
+
+// Whether a quantizer gives a weight: in place of the float one, or beside an op, for derivatives.
+bool has_weight(const std::optional<quench_linear_op>& op) {
+  return !op || op->inputs != nullptr;
 }
 
 // What a codebook tells of itself: its size, and its bits unless the quantizer counts them.
@@ -221,14 +234,15 @@ void LinearQuantization::quantize_on_device(uint32_t block, ObservedGroup& group
     call_quantizer(setting, group, index, QUENCH_QUANTIZE_WITHOUT_CODES, weight.view(),
                    dequantized.view(), sink);
     LayerResult layer = layer_of(linear, block);
-    if (const std::optional<quench_linear_op> op = sink.take_op()) {
+    const std::optional<quench_linear_op> op = sink.take_op();
+    if (op) {
       set_op(setting, block, group, index, *op);
-    } else {
-      if (options_.calibration != nullptr) {
-        clock_.timed("error", [&] {
-          layer.relative_error = group.relative_error(weight.view(), dequantized.view());
-        });
-      }
+    } else if (options_.calibration != nullptr) {
+      clock_.timed("error", [&] {
+        layer.relative_error = group.relative_error(weight.view(), dequantized.view());
+      });
+    }
+    if (has_weight(op)) {
       take_weight(setting, linear.weight, dequantized);
     }
     set_cache_op(setting, block, linear, sink);
@@ -269,15 +283,17 @@ LayerResult LinearQuantization::quantize_for(PassSetting& setting, uint32_t bloc
   if (setting.out.result.stored) {
     store_layer(*setting.out.result.stored, info, sink, dequantized);
   }
-  if (const std::optional<quench_linear_op> op = sink.take_op()) {
+  const std::optional<quench_linear_op> op = sink.take_op();
+  if (op) {
     set_op(setting, block, group, linear, *op);
-  } else {
+  }
+  if (has_weight(op)) {
     if (const int64_t at = first_nonfinite(dequantized); at >= 0) {
       fail(QUENCH_NUMERICAL, "quantizer {}: {}: dequantized element [{}, {}] is not {}",
            setting.quantizer->id(), info.name, at / info.in_features, at % info.in_features,
            is_unwritten(dequantized, at) ? "written" : "finite");
     }
-    if (calibrated) {
+    if (calibrated && !op) {
       clock_.timed("error", [&] {
         layer.relative_error = group.relative_error(weight.view(), dequantized.view());
       });

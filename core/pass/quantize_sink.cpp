@@ -3,6 +3,7 @@
 #include <cstring>
 #include <utility>
 
+#include "core/answer.hpp"
 #include "core/checkpoint/dtype.hpp"
 #include "core/checkpoint/tensor_source.hpp"
 #include "core/error.hpp"
@@ -54,14 +55,14 @@ void QuantizeSink::take_linear_op(const quench_linear_op* op) {
   if (has_op()) {
     fail(QUENCH_INVALID_ARGUMENT, "the op of the linear is given twice");
   }
-  op_ = *op;
+  op_ = whole(op);
 }
 
 void QuantizeSink::keep_cache_op(const quench_cache_op* op) {
   if (cache_op_.has_value()) {
     fail(QUENCH_INVALID_ARGUMENT, "the op on keys and values is given twice");
   }
-  cache_op_ = *op;
+  cache_op_ = whole(op);
 }
 
 QuantizeSink::QuantizeSink(uint64_t weights)

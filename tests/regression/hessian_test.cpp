@@ -82,6 +82,36 @@ TEST_CASE("hessian: a trained model's largest eigenvalues, the same bits for 1 a
   CHECK(power.at("products").get<double>() > one.at("products").get<double>());
 }
 
+TEST_CASE(
+    "hessian: a model with rounded inputs, keys and values has one, the float model's if they "
+    "are rotated and not rounded",
+    "[regression][hessian]") {
+  const auto folder = fixture("hessian/micro");
+  const std::string tokens = (folder / "reference.safetensors").string();
+  // Relative to the largest eigenvalue of the float model.
+  const auto change = [&](const std::string& quantizer) {
+    CAPTURE(quantizer);
+    const auto records =
+        records_of(quench_json({"eval", folder.string(), "--dtype", "float64", "--metric",
+                                "hessian:tokens=" + tokens + ",top=1,trace_samples=0",
+                                "--quantizer", quantizer, "--threads", "2"}),
+                   "hessian");
+    REQUIRE(records.size() == 2);
+    REQUIRE(records.at(1).at("error").is_null());
+    const double floating = records.at(0).at("value");
+    return std::abs(records.at(1).at("value").get<double>() - floating) / floating;
+  };
+  CHECK(change("activations:activations=float,rotate=all") < 1e-6);
+  for (const char* rounds : {"activations:activations=int8,cache=int8,cache_group_size=6",
+                             "activations:activations=float,cache=int8,cache_group_size=6",
+                             "rtn:bits=8,activations=int8,rotate=inner", "int8"}) {
+    CAPTURE(rounds);
+    const double found = change(rounds);
+    CHECK(found > 1e-6);
+    CHECK(found < 0.1);
+  }
+}
+
 TEST_CASE("taylor: slope and curvature explain most of a fine rounding's loss",
           "[regression][taylor]") {
   const auto model = fixture("models/gpt_neox-small");

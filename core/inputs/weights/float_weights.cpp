@@ -19,15 +19,27 @@ Shared<Op> owned(const Op& op) {
           }};
 }
 
+// A function of an operation for the model, which calls that of the shared one.
+template <auto kFunction, typename Op, typename... Args>
+auto shared_call(quench_status (*)(void*, Args...) noexcept) {
+  return +[](void* context, Args... args) noexcept -> quench_status {
+    const Shared<Op>& own = *static_cast<const Shared<Op>*>(context);
+    return ((*own).*kFunction)(own->context, args...);
+  };
+}
+
 // An operation for the model, which calls `op` and releases its share of it.
-template <typename Op, typename... Args>
-Op share_of(const Shared<Op>& op, quench_status (*)(void*, Args...) noexcept) {
-  return {sizeof(Op), new Shared<Op>(op),
-          [](void* context, Args... args) noexcept -> quench_status {
-            const Shared<Op>& own = *static_cast<const Shared<Op>*>(context);
-            return own->apply(own->context, args...);
-          },
-          [](void* context) noexcept { delete static_cast<Shared<Op>*>(context); }};
+template <typename Op>
+Op share_of(const Shared<Op>& op) {
+  Op share{};
+  share.struct_size = sizeof(Op);
+  share.context = new Shared<Op>(op);
+  share.apply = shared_call<&Op::apply, Op>(op->apply);
+  share.release = [](void* context) noexcept { delete static_cast<Shared<Op>*>(context); };
+  if constexpr (requires { op->inputs; }) {
+    share.inputs = op->inputs == nullptr ? nullptr : shared_call<&Op::inputs, Op>(op->inputs);
+  }
+  return share;
 }
 
 // A model that takes an operation owns it; one that refuses does not.
@@ -70,7 +82,7 @@ const HostTensor* FloatWeights::find(const std::string& name) const {
 void FloatWeights::set_op(uint32_t block, uint32_t group, uint32_t linear,
                           const quench_linear_op& op) {
   add({[this, block, group, linear, kept = owned(op)] {
-         hand_over(share_of(kept, kept->apply), [&](const quench_linear_op& share) {
+         hand_over(share_of(kept), [&](const quench_linear_op& share) {
            model_.set_linear_op(block, group, linear, &share);
          });
        },
@@ -79,7 +91,7 @@ void FloatWeights::set_op(uint32_t block, uint32_t group, uint32_t linear,
 
 void FloatWeights::set_cache_op(uint32_t block, const quench_cache_op& op) {
   add({[this, block, kept = owned(op)] {
-         hand_over(share_of(kept, kept->apply),
+         hand_over(share_of(kept),
                    [&](const quench_cache_op& share) { model_.set_cache_op(block, &share); });
        },
        [=, this] { model_.set_cache_op(block, nullptr); }});

@@ -2,9 +2,7 @@
 // side lends to the other.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -161,15 +159,6 @@ uint64_t one_more(uint64_t count);
 
 // ---- structs of the plugin interface ---------------------------------------------------------
 
-// A struct of any version: members that its writer does not know are zero.
-template <typename S>
-S whole(const S* from) {
-  S out{};
-  const auto bytes = std::min<size_t>(from->struct_size, sizeof(S));
-  std::memcpy(&out, from, bytes);
-  out.struct_size = sizeof(S);
-  return out;
-}
 // Element `index` of an array, whose distances follow its writer's header.
 template <typename S>
 const S* element(const S* first, uint64_t index) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "models/decoder/autograd_scope.hpp"
+#include "models/decoder/differentiable.hpp"
 #include "quench/kit/error.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -16,7 +17,7 @@ namespace {
 at::Tensor handed_over(const at::Tensor& x) {
   const at::Tensor copy =
       x.is_cpu() ? kit::host_empty(x.sizes(), x.scalar_type()) : at::empty(x.sizes(), x.options());
-  copy.copy_(x);
+  copy.copy_(x.detach());
   return copy.view({x.size(0) * x.size(1), x.size(2), x.size(3)});
 }
 
@@ -37,9 +38,6 @@ void CacheOp::set(const quench_cache_op* op) {
 
 CacheOp::Kept CacheOp::operator()(const at::Tensor& k, const at::Tensor& v,
                                   const Batch& batch) const {
-  if (recording()) {
-    kit::fail(QUENCH_UNSUPPORTED, "keys and values with an op on them have no derivative");
-  }
   const at::Tensor keys = handed_over(k);
   const at::Tensor values = handed_over(v);
   const quench_tensor keys_view = kit::view_of(keys);
@@ -47,7 +45,11 @@ CacheOp::Kept CacheOp::operator()(const at::Tensor& k, const at::Tensor& v,
   const quench_cache_args args = {sizeof args, 0, &keys_view, &values_view, batch.given(), nullptr};
   quench_error error{sizeof error, 0, {}};
   kit::check(op_.apply(op_.context, &args, &error), error);
-  return {keys.view(k.sizes()), values.view(v.sizes())};
+  const Kept kept = {keys.view(k.sizes()), values.view(v.sizes())};
+  if (!recording()) {
+    return kept;
+  }
+  return {straight_through(k, kept.keys), straight_through(v, kept.values)};
 }
 
 }  // namespace quench::decoder

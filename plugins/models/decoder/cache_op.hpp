@@ -24,8 +24,8 @@ class CacheOp {
     at::Tensor keys;
     at::Tensor values;
   };
-  // k and v [B,T,K,D] as the op leaves copies of them. Only with an op, and not inside an
-  // AutogradScope, where it is UNSUPPORTED.
+  // k and v [B,T,K,D] as the op leaves copies of them; inside an AutogradScope with their
+  // derivatives. Only with an op.
   Kept operator()(const at::Tensor& k, const at::Tensor& v, const Batch& batch) const;
 
  private:

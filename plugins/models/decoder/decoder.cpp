@@ -271,7 +271,8 @@ void Decoder::set_linear_op(uint32_t block, uint32_t group, uint32_t linear,
                    linear < linears_[block][group].size(),
                "set_linear_op: no such linear");
   kit::expects(op == nullptr || op->apply != nullptr, "set_linear_op: an op without apply");
-  linears_[block][group][linear].set_op(op);
+  linears_[block][group][linear].set_op(op,
+                                        plans_[block]->info().groups[group].linears[linear].name);
 }
 
 void Decoder::set_cache_op(uint32_t block, const quench_cache_op* op) {

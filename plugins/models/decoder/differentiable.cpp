@@ -132,6 +132,10 @@ at::Tensor multiply(const at::Tensor& a, const at::Tensor& b) {
   return with_tangent(value, tangent);
 }
 
+at::Tensor straight_through(const at::Tensor& x, const at::Tensor& rounded) {
+  return rounded.add(x.sub(x.detach()));  // of exact zeros, which have x's derivatives
+}
+
 at::Tensor smooth_gelu(const at::Tensor& x) {
   return matrix::on_host(x) ? derived_gelu(x, 0) : at::gelu(x);
 }

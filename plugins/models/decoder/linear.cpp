@@ -1,6 +1,7 @@
 #include "models/decoder/linear.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <utility>
@@ -10,6 +11,7 @@
 #include "models/decoder/double_backward/operations.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/row_sums.hpp"
+#include "quench/kit/answer.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/product.hpp"
 
@@ -81,10 +83,11 @@ Linear::Linear(at::Tensor weight, at::Tensor bias)
 Linear::Linear(Linear&& other) noexcept
     : weight_(std::move(other.weight_)),
       bias_(std::move(other.bias_)),
-      op_(std::exchange(other.op_, quench_linear_op{})) {}
+      op_(std::exchange(other.op_, quench_linear_op{})),
+      name_(std::move(other.name_)) {}
 
 Linear::~Linear() {
-  set_op(nullptr);
+  set_op(nullptr, "");
 }
 
 at::Tensor Linear::operator()(const at::Tensor& x) const {
@@ -99,10 +102,24 @@ at::Tensor Linear::operator()(const at::Tensor& x) const {
   return y;
 }
 
-at::Tensor Linear::recorded(const at::Tensor& x) const {
-  if (op_.apply != nullptr) {
-    kit::fail(QUENCH_UNSUPPORTED, "a linear with a replacement has no derivative");
+at::Tensor Linear::replaced_inputs(const at::Tensor& x) const {
+  if (op_.inputs == nullptr) {
+    kit::fail(QUENCH_UNSUPPORTED,
+              "%s: it has no derivative, because its replacement does not tell what it multiplies",
+              name_.c_str());
   }
+  const at::Tensor given = x.detach().contiguous();
+  const at::Tensor rounded =
+      x.is_cpu() ? kit::host_empty(x.sizes(), x.scalar_type()) : at::empty_like(given);
+  const quench_tensor from = kit::view_of(given);
+  const quench_tensor to = kit::view_of(rounded);
+  quench_error error{sizeof error, 0, {}};
+  kit::check(op_.inputs(op_.context, &from, &to, nullptr, &error), error);
+  return straight_through(x, rounded);
+}
+
+at::Tensor Linear::recorded(const at::Tensor& inputs) const {
+  const at::Tensor x = op_.apply != nullptr ? replaced_inputs(inputs) : inputs;
   AutogradScope& scope = *AutogradScope::current();
   if (scope.mode() == AutogradMode::kDoubleBackward) {
     return double_backward_linear(x, weight_, bias_, scope.vectors());
@@ -133,11 +150,12 @@ void Linear::into(const at::Tensor& x, const at::Tensor& y) const {
   }
 }
 
-void Linear::set_op(const quench_linear_op* op) {
+void Linear::set_op(const quench_linear_op* op, const char* name) {
   if (op_.apply != nullptr && op_.release != nullptr) {
     op_.release(op_.context);
   }
-  op_ = op != nullptr ? *op : quench_linear_op{};
+  op_ = op != nullptr ? kit::whole(*op) : quench_linear_op{};
+  name_ = name;
 }
 
 }  // namespace quench::decoder

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <string>
+
 #include "quench/abi/kind/model.h"
 
 namespace quench::decoder {
@@ -21,21 +23,26 @@ class Linear {
   int64_t in_features() const { return weight_.size(1); }
   const at::Tensor& weight() const { return weight_; }
 
-  // x [N, in], contiguous -> a new [N, out]. Differentiable inside an AutogradScope; a linear with
-  // a replacement is UNSUPPORTED there.
+  // x [N, in], contiguous -> a new [N, out]. Differentiable inside an AutogradScope. There the
+  // product of a replacement is that of its inputs with the weight, and one that does not tell its
+  // inputs is UNSUPPORTED.
   at::Tensor operator()(const at::Tensor& x) const;
   // Writes the same into y [N, out], contiguous, which must not overlap x.
   void into(const at::Tensor& x, const at::Tensor& y) const;
 
-  // Takes ownership of `op` and releases an earlier one; nullptr restores the weight.
-  void set_op(const quench_linear_op* op);
+  // Takes ownership of `op` and releases an earlier one; nullptr restores the weight. `name` is the
+  // linear's, for errors.
+  void set_op(const quench_linear_op* op, const char* name);
 
  private:
   at::Tensor recorded(const at::Tensor& x) const;
+  // What the replacement multiplies, with the derivative of x.
+  at::Tensor replaced_inputs(const at::Tensor& x) const;
 
   at::Tensor weight_;
   at::Tensor bias_;
   quench_linear_op op_{};  // op_.apply is null if there is no replacement
+  std::string name_;       // of a linear with a replacement
 };
 
 // Adds dyᵀ x [out, in] to `to`, which may be wider than both; does nothing if `to` is undefined.

@@ -21,24 +21,29 @@ InputStatistics* statistics_of(GramGroup& group) {
 
 constexpr int64_t kHeld = int64_t{1} << 23;  // values on a device that are float64 at once
 
+void copy_rows(const at::Tensor& from, const at::Tensor& to) {
+  kit::for_row_blocks(to, [&](int64_t first, int64_t count) {
+    to.narrow(0, first, count).copy_(from.narrow(0, first, count));
+  });
+}
+
 // Float32 or float64 rows in memory of their own, C order.
 at::Tensor own_rows(const at::Tensor& x, at::Device device) {
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   const at::Tensor there = x.to(device);
   const at::Tensor rows = at::empty(x.sizes(), at::TensorOptions(type).device(device));
-  kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
-    rows.narrow(0, first, count).copy_(there.narrow(0, first, count));
-  });
+  copy_rows(there, rows);
   return rows;
 }
 
-// In float64, rounded once.
-void divide(const at::Tensor& rows, const at::Tensor& scale) {
+// Calls `change` with parts of the rows in float64, and rounds what becomes of them once.
+template <typename Change>
+void change_wide(const at::Tensor& rows, Change change) {
   const int64_t most = std::max<int64_t>(1, kHeld / rows.size(1));
   kit::for_row_blocks(rows, [&](int64_t first, int64_t count) {
     for (int64_t end = first + count; first < end; first += most) {
       const at::Tensor part = rows.narrow(0, first, std::min(most, end - first));
-      part.copy_(part.to(at::kDouble).div_(scale));
+      part.copy_(change(part.to(at::kDouble)));
     }
   });
 }
@@ -53,6 +58,14 @@ quench_status apply_op(void* context, const quench_tensor* x, const quench_tenso
   return kit::guard(error, [&] {
     const c10::InferenceMode inference;
     static_cast<const RoundedLinear*>(context)->apply(kit::borrow(*x), kit::borrow(*y));
+  });
+}
+
+quench_status inputs_of_op(void* context, const quench_tensor* x, const quench_tensor* rounded,
+                           void*, quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    const c10::InferenceMode inference;
+    static_cast<const RoundedLinear*>(context)->inputs(kit::borrow(*x), kit::borrow(*rounded));
   });
 }
 
@@ -73,12 +86,13 @@ RoundedLinear::RoundedLinear(at::Tensor weight, std::span<const double> scale,
 at::Tensor RoundedLinear::divided(const at::Tensor& x, at::Device device) const {
   const at::Tensor rows = own_rows(x, device);
   if (scale_.defined()) {
-    divide(rows, scale_.to(device));
+    const at::Tensor scale = scale_.to(device);
+    change_wide(rows, [&](at::Tensor part) { return part.div_(scale); });
   }
   return rows;
 }
 
-void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
+at::Tensor RoundedLinear::rounded_rows(const at::Tensor& x) const {
   at::Tensor rows = divided(x, weight_.device());
   if (rounding_ && matrix::on_host(rows)) {
     rounding_->round(rows);
@@ -87,20 +101,30 @@ void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
     rounding_->round(on_host);
     rows = on_host.to(weight_.device());
   }
+  return rows;
+}
+
+void RoundedLinear::inputs(const at::Tensor& x, const at::Tensor& rounded) const {
+  const at::Tensor rows = rounded_rows(x);
+  if (scale_.defined()) {
+    change_wide(rows, [&](at::Tensor part) { return part.mul_(scale_); });
+  }
+  copy_rows(rows, rounded);
+}
+
+void RoundedLinear::apply(const at::Tensor& x, const at::Tensor& y) const {
+  const at::Tensor rows = rounded_rows(x);
   const at::ScalarType type = rows.scalar_type();
   const at::Tensor weight = weight_.scalar_type() == type ? weight_ : weight_.to(type);
   if (y.scalar_type() == type) {
     matrix::product_into(y, rows, weight.t());
     return;
   }
-  const at::Tensor out = matrix::product(rows, weight.t());
-  kit::for_row_blocks(y, [&](int64_t first, int64_t count) {
-    y.narrow(0, first, count).copy_(out.narrow(0, first, count));
-  });
+  copy_rows(matrix::product(rows, weight.t()), y);
 }
 
 void give_op(std::unique_ptr<RoundedLinear> op, kit::QuantizeSink& sink) {
-  sink.linear_op({sizeof(quench_linear_op), op.get(), apply_op, release_op});
+  sink.linear_op({sizeof(quench_linear_op), op.get(), apply_op, release_op, inputs_of_op});
   static_cast<void>(op.release());  // the host owns it now
 }
 

@@ -26,13 +26,17 @@ class RoundedLinear {
 
   // y [N, out] of x [N, in], both where the weight is, float64, float32 or 16 bits.
   void apply(const at::Tensor& x, const at::Tensor& y) const;
+  // round(x / scale) * scale [N, in], which multiplies a weight that is for x as it is.
+  void inputs(const at::Tensor& x, const at::Tensor& rounded) const;
   const InputRounding& rounding() const { return *rounding_; }  // only of one that rounds
 
  private:
-  at::Tensor weight_;
   // x in memory of its own on `device`, divided.
   at::Tensor divided(const at::Tensor& x, at::Device device) const;
+  // round(x / scale), where the weight is.
+  at::Tensor rounded_rows(const at::Tensor& x) const;
 
+  at::Tensor weight_;
   at::Tensor scale_;  // float64 [in], where the weight is, or undefined
   std::optional<InputRounding> rounding_;
 };

@@ -27,6 +27,9 @@ class CodedLinear {
   // codes times codes in int32, and outliers times the decoded weight in float. The rows of one
   // call are one batch.
   virtual void apply(const at::Tensor& x, const at::Tensor& y) const = 0;
+  // What apply() multiplies the decoded weight by: `rounded` [N, in], what codes of x stand for,
+  // and x where it is not coded.
+  virtual void inputs(const at::Tensor& x, const at::Tensor& rounded) const = 0;
   // The codes, in host memory.
   virtual Int8Rows weight() const = 0;
   // The decoded weight, float32 [out, in], where the weight is.
@@ -39,6 +42,11 @@ class CodedLinear {
 // exceeds float16 (float32 without `half`).
 std::unique_ptr<CodedLinear> coded_linear(const at::Tensor& weight, const Int8Options& options,
                                           const std::string& name);
+
+// `decoded`, what codes of inputs x stand for, with x in the places that are not coded. `values` is
+// what was coded of x, `columns` int64 those with outliers.
+at::Tensor with_outliers(const at::Tensor& decoded, const at::Tensor& x, const at::Tensor& values,
+                         const at::Tensor& columns, const Outliers& outliers);
 
 // What is coded of a weight or an input: float32, C order; rounded to float16 first if asked.
 at::Tensor to_code(const at::Tensor& values, bool half);

@@ -64,6 +64,14 @@ quench_status apply_op(void* context, const quench_tensor* x, const quench_tenso
   });
 }
 
+quench_status inputs_of_op(void* context, const quench_tensor* x, const quench_tensor* rounded,
+                           void*, quench_error* error) noexcept {
+  return kit::guard(error, [&] {
+    const c10::InferenceMode inference;
+    static_cast<const CodedLinear*>(context)->inputs(kit::borrow(*x), kit::borrow(*rounded));
+  });
+}
+
 void release_op(void* context) noexcept {
   delete static_cast<CodedLinear*>(context);
 }
@@ -142,14 +150,14 @@ void Int8::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& lin
   report_errors(weight, *made, decoded, params_.activations, own, sink);
   sink.number("bits", 8);
   sink.number("bits_per_weight", 8 + 32.0 / static_cast<double>(weight.size(1)));
+  kit::borrow(linear.dequantized).copy_(decoded);
   if (!params_.activations) {
-    kit::borrow(linear.dequantized).copy_(decoded);
     return;
   }
   sink.text("batch_scope", params_.scope == "row"
                                ? "outliers of each row"
                                : "outlier columns over all rows of a micro-batch");
-  sink.linear_op({sizeof(quench_linear_op), made.get(), apply_op, release_op});
+  sink.linear_op({sizeof(quench_linear_op), made.get(), apply_op, release_op, inputs_of_op});
   static_cast<void>(made.release());  // the host owns it now
 }
 

@@ -25,13 +25,14 @@ Int8Rows code_weight(const at::Tensor& weight, bool half, const std::string& nam
   return code_rows(span_of(values), weight.size(1), {}, what.c_str()).rows;
 }
 
+template <typename T>
 at::Tensor decode(const Int8Rows& rows) {
   const auto count = static_cast<int64_t>(rows.maxima.size());
-  at::Tensor out = at::empty({count, rows.columns}, at::TensorOptions(at::kFloat));
-  float* to = out.data_ptr<float>();
+  at::Tensor out = at::empty({count, rows.columns}, c10::CppTypeToScalarType<T>::value);
+  T* to = out.data_ptr<T>();
   for (size_t i = 0; i < rows.codes.size(); ++i) {
     const double maximum = rows.maxima[i / static_cast<size_t>(rows.columns)];
-    to[i] = static_cast<float>(rows.codes[i] * maximum / 127);
+    to[i] = static_cast<T>(rows.codes[i] * maximum / 127);
   }
   return out;
 }
@@ -43,7 +44,12 @@ Int8Linear::Int8Linear(const at::Tensor& weight, const Int8Options& options, std
       name_(std::move(name)),
       weight_(code_weight(weight, options.half, name_)),
       matrix_(weight_.codes, weight.size(0), weight.size(1)),
-      decoded_(decode(weight_)) {}
+      decoded_(decode<float>(weight_)) {}
+
+CodedRows Int8Linear::coded(const at::Tensor& values) const {
+  const std::string what = name_ + ": input" + (options_.half ? ", as float16" : "");
+  return code_rows(span_of(values), values.size(1), options_.outliers, what.c_str());
+}
 
 at::Tensor Int8Linear::coded_part(const CodedRows& coded, at::ScalarType type) const {
   const auto rows = static_cast<int64_t>(coded.rows.maxima.size());
@@ -69,9 +75,7 @@ at::Tensor Int8Linear::coded_part(const CodedRows& coded, at::ScalarType type) c
 
 void Int8Linear::apply(const at::Tensor& x, const at::Tensor& y) const {
   const at::Tensor values = to_code(x, options_.half);
-  const std::string what = name_ + ": input" + (options_.half ? ", as float16" : "");
-  const CodedRows coded =
-      code_rows(span_of(values), values.size(1), options_.outliers, what.c_str());
+  const CodedRows coded = this->coded(values);
   const at::ScalarType type = x.scalar_type() == at::kDouble ? at::kDouble : at::kFloat;
   at::Tensor out = coded_part(coded, type);
   outlier_columns_ = static_cast<int64_t>(coded.outlier_columns.size());
@@ -88,6 +92,18 @@ void Int8Linear::apply(const at::Tensor& x, const at::Tensor& y) const {
   kit::for_row_blocks(y, [&](int64_t first, int64_t count) {
     y.narrow(0, first, count).copy_(out.narrow(0, first, count));
   });
+}
+
+void Int8Linear::inputs(const at::Tensor& x, const at::Tensor& rounded) const {
+  const at::Tensor values = to_code(x, options_.half);
+  const CodedRows coded = this->coded(values);
+  at::Tensor out =
+      x.scalar_type() == at::kDouble ? decode<double>(coded.rows) : decode<float>(coded.rows);
+  if (!coded.outlier_columns.empty()) {
+    const at::Tensor columns = at::tensor(coded.outlier_columns, at::TensorOptions(at::kLong));
+    out = with_outliers(out, x, values, columns, options_.outliers);
+  }
+  rounded.copy_(out);
 }
 
 }  // namespace quench::quantizers

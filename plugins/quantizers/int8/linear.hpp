@@ -16,11 +16,14 @@ class Int8Linear final : public CodedLinear {
   Int8Linear(const at::Tensor& weight, const Int8Options& options, std::string name);
 
   void apply(const at::Tensor& x, const at::Tensor& y) const override;
+  void inputs(const at::Tensor& x, const at::Tensor& rounded) const override;
   Int8Rows weight() const override { return weight_; }
   at::Tensor decoded() const override { return decoded_; }
   int64_t outlier_columns() const override { return outlier_columns_; }
 
  private:
+  // Of `values`, what is coded of inputs.
+  CodedRows coded(const at::Tensor& values) const;
   at::Tensor coded_part(const CodedRows& coded, at::ScalarType type) const;
 
   Int8Options options_;

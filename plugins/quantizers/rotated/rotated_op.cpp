@@ -1,5 +1,7 @@
 #include "quantizers/rotated/rotated_op.hpp"
 
+#include <ATen/ops/empty_like.h>
+
 #include <utility>
 
 #include "quantizers/rotated/rotated_rows.hpp"
@@ -25,13 +27,26 @@ class RotatedOp {
 
   void apply(const quench_tensor& x, const quench_tensor& y, void* stream) const {
     const c10::InferenceMode inference;
+    call(op_.apply, rotated(*rotation_, x, what_.c_str()), y, stream);
+  }
+
+  void inputs(const quench_tensor& x, const quench_tensor& rounded, void* stream) const {
+    const c10::InferenceMode inference;
     const at::Tensor rows = rotated(*rotation_, x, what_.c_str());
-    const quench_tensor view = kit::view_of(rows);
-    quench_error said{sizeof said, 0, {}};
-    kit::check(op_.apply(op_.context, &view, &y, stream, &said), said);
+    const at::Tensor made = at::empty_like(rows);
+    call(op_.inputs, rows, kit::view_of(made), stream);
+    kit::borrow(rounded).copy_(
+        rotated(*rotation_, kit::view_of(made), what_.c_str(), RandomHadamard::Direction::kUndo));
   }
 
  private:
+  void call(decltype(quench_linear_op::apply) function, const at::Tensor& rows,
+            const quench_tensor& to, void* stream) const {
+    const quench_tensor view = kit::view_of(rows);
+    quench_error said{sizeof said, 0, {}};
+    kit::check(function(op_.context, &view, &to, stream, &said), said);
+  }
+
   quench_linear_op op_;
   std::shared_ptr<const RandomHadamard> rotation_;
   std::string what_;
@@ -40,6 +55,12 @@ class RotatedOp {
 quench_status apply_op(void* context, const quench_tensor* x, const quench_tensor* y, void* stream,
                        quench_error* error) noexcept {
   return kit::guard(error, [&] { static_cast<const RotatedOp*>(context)->apply(*x, *y, stream); });
+}
+
+quench_status inputs_of_op(void* context, const quench_tensor* x, const quench_tensor* rounded,
+                           void* stream, quench_error* error) noexcept {
+  return kit::guard(error,
+                    [&] { static_cast<const RotatedOp*>(context)->inputs(*x, *rounded, stream); });
 }
 
 void release_op(void* context) noexcept {
@@ -52,7 +73,7 @@ quench_linear_op rotated_op(const quench_linear_op& op,
                             std::shared_ptr<const RandomHadamard> rotation,
                             const std::string& name) {
   return {sizeof(quench_linear_op), new RotatedOp(op, std::move(rotation), name), apply_op,
-          release_op};
+          release_op, op.inputs != nullptr ? inputs_of_op : nullptr};
 }
 
 }  // namespace quench::quantizers

@@ -1301,12 +1301,14 @@ pub struct quench_linear_op {
     pub context: *mut c_void,
     pub apply: Option<unsafe extern "C" fn(*mut c_void, *const quench_tensor, *const quench_tensor, *mut c_void, *mut quench_error) -> quench_status>,
     pub release: Option<unsafe extern "C" fn(*mut c_void)>,
+    pub inputs: Option<unsafe extern "C" fn(*mut c_void, *const quench_tensor, *const quench_tensor, *mut c_void, *mut quench_error) -> quench_status>,
 }
-const _: () = assert!(size_of::<quench_linear_op>() == 32);
+const _: () = assert!(size_of::<quench_linear_op>() == 40);
 const _: () = assert!(offset_of!(quench_linear_op, struct_size) == 0);
 const _: () = assert!(offset_of!(quench_linear_op, context) == 8);
 const _: () = assert!(offset_of!(quench_linear_op, apply) == 16);
 const _: () = assert!(offset_of!(quench_linear_op, release) == 24);
+const _: () = assert!(offset_of!(quench_linear_op, inputs) == 32);
 
 #[repr(C)]
 #[derive(Clone, Copy)]

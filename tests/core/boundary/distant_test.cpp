@@ -114,7 +114,7 @@ Measured measure(const Workplace& here, const std::filesystem::path& checkpoint,
   }
   const Outcome got = here.run(arguments);
   INFO(got.err);
-  REQUIRE(got.code <= 1);  // a derivative of int8's operations there is not
+  REQUIRE(got.code <= 1);  // with int8's operations there are no float weights to compare with
   Measured out{{}, got.err};
   const json told = quench::test::data_of(got.out);
   for (const json& record : told.at("records")) {

@@ -1,4 +1,5 @@
 // Every kind of plugin in a process of its own: values are those of one process, to the last bit.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -55,6 +56,7 @@ quantizers:
     calibration: words
   - hqq: {bits: 4, group_size: 32}
   - int8
+  - rtn: {bits: 4, activations: int8, rotate: inner, cache: int4, cache_group_size: 16}
   - nf4
   - fp4
   - noise
@@ -100,7 +102,7 @@ std::map<std::string, json> measure(const Workplace& here, bool apart) {
   }
   const Outcome got = here.run(words);
   INFO(got.err);
-  REQUIRE(got.code <= 1);  // a derivative of int8's operations there is not
+  REQUIRE(got.code <= 1);  // with int8's operations there are no float weights to compare with
   std::map<std::string, json> out;
   const json told = quench::test::data_of(got.out);
   for (const json& record : told.at("records")) {
@@ -132,6 +134,14 @@ TEST_CASE("worker: every kind of plugin gives the same values in a process of it
   const std::map<std::string, json> apart = measure(here, true);
   CHECK(together.size() > 100);
   CHECK(together.size() == apart.size());
+  for (const char* rounds : {R"("int8"{)", R"("cache":"int4")"}) {
+    CAPTURE(rounds);
+    const auto differentiated = std::ranges::count_if(together, [&](const auto& each) {
+      return each.first.find(rounds) != std::string::npos &&
+             each.first.ends_with(R"("sharpness")") && each.second.is_number();
+    });
+    CHECK(differentiated > 0);
+  }
   for (const auto& [what, value] : together) {
     INFO(what);
     const auto found = apart.find(what);

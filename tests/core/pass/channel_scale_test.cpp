@@ -2,6 +2,7 @@
 #include "core/pass/channel_scale.hpp"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "core/checkpoint/dtype.hpp"
 #include "core/error.hpp"
@@ -67,30 +68,51 @@ TEST_CASE("channel scale: the columns of a copy of the rows are divided", "[core
                     "a channel scale that cannot be folded wants a float32 or float64 model");
 }
 
-TEST_CASE("channel scale: an op gets its inputs divided and is released once", "[core][run]") {
+TEST_CASE(
+    "channel scale: an op gets its inputs divided, tells them as they were, and is released once",
+    "[core][run]") {
   quench::OpenCheckpoint checkpoint = small_model();
   struct Seen {
     std::vector<float> x;
     int released = 0;
   } seen;
-  const quench_linear_op op{
-      sizeof op, &seen,
-      [](void* context, const quench_tensor* x, const quench_tensor*, void*,
-         quench_error*) noexcept -> quench_status {
-        const auto* values = static_cast<const float*>(x->data);
-        static_cast<Seen*>(context)->x.assign(values, values + x->shape[0] * x->shape[1]);
-        return QUENCH_OK;
-      },
-      [](void* context) noexcept { ++static_cast<Seen*>(context)->released; }};
+  const quench_linear_op op{sizeof op, &seen,
+                            [](void* context, const quench_tensor* x, const quench_tensor*, void*,
+                               quench_error*) noexcept -> quench_status {
+                              const auto* values = static_cast<const float*>(x->data);
+                              static_cast<Seen*>(context)->x.assign(
+                                  values, values + x->shape[0] * x->shape[1]);
+                              return QUENCH_OK;
+                            },
+                            [](void* context) noexcept { ++static_cast<Seen*>(context)->released; },
+                            [](void*, const quench_tensor* x, const quench_tensor* rounded, void*,
+                               quench_error*) noexcept -> quench_status {
+                              const auto* values = static_cast<const float*>(x->data);
+                              for (int64_t i = 0; i < x->shape[0] * x->shape[1]; ++i) {
+                                static_cast<float*>(rounded->data)[i] = std::nearbyint(values[i]);
+                              }
+                              return QUENCH_OK;
+                            }};
   const quench_linear_op divided = quench::divided_inputs(checkpoint.model, op, kScale);
   const HostTensor rows = rows_of<float>(quench::kFloat32);
   const quench_tensor x = rows.view();
   quench_error error{sizeof error, 0, {}};
   REQUIRE(divided.apply(divided.context, &x, &x, nullptr, &error) == QUENCH_OK);
   CHECK(seen.x == read<float>(checkpoint.model, DividedRows(checkpoint.model, x, kScale).view()));
+  HostTensor made = rows_of<float>(quench::kFloat32);
+  const quench_tensor rounded = made.view();
+  REQUIRE(divided.inputs(divided.context, &x, &rounded, nullptr, &error) == QUENCH_OK);
+  for (size_t i = 0; i < seen.x.size(); ++i) {
+    CHECK(made.as<float>()[i] == static_cast<float>(std::nearbyint(seen.x[i]) * kScale[i % 4]));
+  }
   const HostTensor narrow(quench::kFloat16, {5, 4});
   const quench_tensor refused = narrow.view();
   CHECK(divided.apply(divided.context, &refused, &x, nullptr, &error) == QUENCH_UNSUPPORTED);
   divided.release(divided.context);
   CHECK(seen.released == 1);
+  quench_linear_op silent = op;
+  silent.inputs = nullptr;
+  silent = quench::divided_inputs(checkpoint.model, silent, kScale);
+  CHECK(silent.inputs == nullptr);
+  silent.release(silent.context);
 }

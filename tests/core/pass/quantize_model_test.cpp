@@ -131,7 +131,7 @@ TEST_CASE("float weights: an op is taken out and released", "[core][run]") {
   const quench_linear_op op{sizeof op, &released,
                             [](void*, const quench_tensor*, const quench_tensor*, void*,
                                quench_error*) noexcept -> quench_status { return QUENCH_OK; },
-                            [](void* context) noexcept { ++*static_cast<int*>(context); }};
+                            [](void* context) noexcept { ++*static_cast<int*>(context); }, nullptr};
   FloatWeights kept(model);
   kept.set_op(1, 0, 0, op);
   CHECK(released == 0);

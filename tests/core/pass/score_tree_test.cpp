@@ -136,7 +136,7 @@ TEST_CASE("score tree: the last block ends with the scored tokens, unless an op 
   const quench_linear_op op = {sizeof op, nullptr,
                                [](void*, const quench_tensor*, const quench_tensor*, void*,
                                   quench_error*) noexcept -> quench_status { return QUENCH_OK; },
-                               [](void*) noexcept {}};
+                               [](void*) noexcept {}, nullptr};
   model.set_linear_op(1, 3, 0, &op);
   CHECK(model.token_wise_from(0) == 2);
   CHECK(model.token_wise_from(1) == model.block(1).stage_count);

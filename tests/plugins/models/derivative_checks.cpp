@@ -195,12 +195,13 @@ void differentiates(const std::string& config, const MemorySource& source, const
   }
 }
 
-void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens) {
+namespace {
+
+void curvature_matches_differences(ModelDriver& driver, const Tokens& tokens) {
   constexpr double kStep = 2e-4;
   constexpr double kSame = 1e-11;        // two orders of the same operations
   constexpr double kDifferences = 5e-7;  // kStep to the fourth and roundoff over kStep, with margin
   constexpr double kWeight = 0.25;
-  ModelDriver driver(config, source, kit::kFloat64);
   const std::vector<int32_t> targets = next_ids(tokens);
   const at::Tensor at = driver.parameters();
   const at::Tensor v = direction_of(at.numel(), 11);
@@ -243,6 +244,21 @@ void has_curvature(const std::string& config, const MemorySource& source, const 
   }
   CHECK(form > 0);
   CHECK(dot(v, gv) == Approx(kWeight * form).epsilon(1e-5));
+}
+
+}  // namespace
+
+void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens) {
+  ModelDriver driver(config, source, kit::kFloat64);
+  curvature_matches_differences(driver, tokens);
+}
+
+void derivatives_are_those_of_differences(ModelDriver& driver, const Tokens& tokens) {
+  const at::Tensor gradient = zeros(driver.parameters().numel(), at::kDouble);
+  driver.gradient(tokens, next_ids(tokens), gradient);
+  matches_differences(driver, tokens, gradient, {});
+  blocks_match_differences(driver, tokens);
+  curvature_matches_differences(driver, tokens);
 }
 
 void same_gradient(ModelDriver& a, ModelDriver& b, const Tokens& tokens) {

@@ -20,6 +20,9 @@ void differentiates(const std::string& config, const MemorySource& source, const
 // of the stages' logits; loss and gradient are those of quench.model.grad/1.
 void has_curvature(const std::string& config, const MemorySource& source, const Tokens& tokens);
 
+// Both of a float64 model as it is: gradients, those of blocks, and curvature.
+void derivatives_are_those_of_differences(ModelDriver& driver, const Tokens& tokens);
+
 // Two models of equal weights and dtype, float64 or float32, have the same gradient to the bit.
 void same_gradient(ModelDriver& a, ModelDriver& b, const Tokens& tokens);
 

@@ -1,6 +1,7 @@
 // int8 as it computes on a GPU, on tensors in host memory: its kernels as loops, and libtorch's
 // products, held against what it does for a processor.
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 
 #include <catch2/catch.hpp>
@@ -153,6 +154,12 @@ TEST_CASE("int8 on a device: the linear is the processor's", "[quantizers][int8]
       // A 16-bit output may round the other way where the float32 one moved.
       const double off = threshold == 0 ? 0 : half && type != at::kDouble ? 8e-3 : kOutliers;
       CHECK(got.sub(wanted).abs().max().item<double>() <= off * wanted.abs().max().item<double>());
+      const at::Tensor told = at::empty_like(x);
+      host.inputs(x, told);
+      const at::Tensor told_there = at::empty_like(x);
+      const matrix::LibtorchAlone as_on_a_gpu;
+      device.inputs(x, told_there);
+      CHECK(told_there.equal(told));
     }
     const at::Tensor none = at::empty({0, in}, at::TensorOptions(type));
     CHECK(applied(device, none, out).size(0) == 0);

@@ -1,6 +1,7 @@
 // Against the published operator, as it ran on a CPU: weight W, bias b, inputs X, outputs by
 // threshold and dtype, and its parts (codes, factors, columns of outliers, int32 sums).
 #include <ATen/ops/empty.h>
+#include <ATen/ops/empty_like.h>
 #include <ATen/ops/from_blob.h>
 #include <ATen/ops/mm.h>
 #include <catch2/catch.hpp>
@@ -119,6 +120,29 @@ TEST_CASE("int8's sums are the product of what is decoded", "[quantizers][int8]"
   const at::Tensor y = apply(linear, x.to(at::kDouble));
   const at::Tensor expected = at::mm(decoded, linear.decoded().to(at::kDouble).t());
   CHECK(distance(y, expected) < 1e-6 * expected.abs().max().item<double>());
+}
+
+// Where nothing is coded inputs are told as they are; elsewhere as what their codes stand for.
+TEST_CASE("int8 tells the inputs that it multiplies by the decoded weight", "[quantizers][int8]") {
+  const at::Tensor weight = tensor_of(random_matrix(24, 96, 1));
+  const at::Tensor x = tensor_of(random_matrix(33, 96, 2));
+  x.narrow(0, 7, 1).narrow(1, 40, 3).fill_(-30);
+  for (const auto scope : {OutlierScope::kBatch, OutlierScope::kRow}) {
+    for (const double threshold : {0.0, 6.0, 1e-30}) {
+      CAPTURE(scope, threshold);
+      const Int8Linear linear(weight, options(threshold, scope, false), "w");
+      for (const at::ScalarType type : {at::kFloat, at::kDouble, at::kHalf}) {
+        const at::Tensor given = x.to(type);
+        const at::Tensor inputs = at::empty_like(given);
+        linear.inputs(given, inputs);
+        const at::Tensor got = at::mm(inputs.to(at::kDouble), linear.decoded().to(at::kDouble).t());
+        const double off = type == at::kHalf ? 2e-3 : 2e-6;
+        CHECK(distance(apply(linear, given), got) < off * got.abs().max().item<double>());
+        CHECK((distance(inputs, given) == 0) == (threshold == 1e-30));
+        CHECK(distance(inputs, given) < 0.6 / 127 * given.abs().max().item<double>());
+      }
+    }
+  }
 }
 
 TEST_CASE("int8 by row gives each row what it gets alone, and by batch it does not",

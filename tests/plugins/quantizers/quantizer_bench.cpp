@@ -107,8 +107,16 @@ Matrix Quantized::decoded() const {
 }
 
 Matrix Quantized::applied(const Matrix& x, bool float64) const {
-  const Matrix room{x.rows, dequantized.rows,
-                    std::vector<double>(static_cast<size_t>(x.rows * dequantized.rows))};
+  return called(op->apply, x, dequantized.rows, float64);
+}
+
+Matrix Quantized::op_inputs(const Matrix& x, bool float64) const {
+  return called(op->inputs, x, x.columns, float64);
+}
+
+Matrix Quantized::called(decltype(quench_linear_op::apply) function, const Matrix& x,
+                         int64_t columns, bool float64) const {
+  const Matrix room{x.rows, columns, std::vector<double>(static_cast<size_t>(x.rows * columns))};
   auto narrow = handed_over<float>(x);
   auto wide = handed_over<double>(x);
   auto narrow_out = handed_over<float>(room);
@@ -116,8 +124,8 @@ Matrix Quantized::applied(const Matrix& x, bool float64) const {
   const quench_tensor from = float64 ? wide.view() : narrow.view();
   const quench_tensor to = float64 ? wide_out.view() : narrow_out.view();
   quench_error failure{sizeof failure, 0, {}};
-  kit::check(op->apply(op->context, &from, &to, nullptr, &failure), failure);
-  return {x.rows, dequantized.rows, kit::to_doubles(to, "y")};
+  kit::check(function(op->context, &from, &to, nullptr, &failure), failure);
+  return {x.rows, columns, kit::to_doubles(to, "y")};
 }
 
 const quench_item& linked_item() {

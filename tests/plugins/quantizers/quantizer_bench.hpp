@@ -46,6 +46,12 @@ struct Quantized {
   Matrix decoded() const;
   // What the op makes of `x`, handed over as float32 or float64. Throws its error.
   Matrix applied(const Matrix& x, bool float64 = false) const;
+  // What it multiplies of `x`, likewise.
+  Matrix op_inputs(const Matrix& x, bool float64 = false) const;
+
+ private:
+  Matrix called(decltype(quench_linear_op::apply) function, const Matrix& x, int64_t columns,
+                bool float64) const;
 };
 
 class QuantizerBench {

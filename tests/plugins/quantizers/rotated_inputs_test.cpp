@@ -97,6 +97,7 @@ TEST_CASE("rotated inputs: an op rounds what is rotated", "[quantizers][rotated]
   const Quantized wanted = quantized(rounds, rotated(weight), rotated(x));
   REQUIRE(got.op != nullptr);
   CHECK(distance(got.applied(x), wanted.applied(rotated(x))) == 0);
+  CHECK(distance(got.op_inputs(x), rotated(wanted.op_inputs(rotated(x)), kUndo)) == 0);
   CHECK(got.numbers.at("both_errors") == wanted.numbers.at("both_errors"));
 }
 
@@ -253,6 +254,7 @@ TEST_CASE("rotated inputs: without rounding the op is the linear", "[quantizers]
     const double off = error(result.applied(x, float64), exact);
     CHECK(off < (float64 ? 1e-28 : 1e-12));
     CHECK(off > 0);  // a rotation lies between
+    CHECK(error(result.op_inputs(x, float64), x) < (float64 ? 1e-28 : 1e-12));
   }
   QuantizerBench inner(R"({"activations":"float","rotate":"inner"})", kColumns);
   CHECK(inner.quantize(weight).op == nullptr);  // a q

@@ -35,6 +35,11 @@ double squares(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+double relative(const Matrix& a, const Matrix& wanted) {
+  const std::vector<double> none(wanted.values.size(), 0.0);
+  return std::sqrt(squares(a.values, wanted.values) / squares(wanted.values, none));
+}
+
 // Each row of `x` over the channel scale, rounded to 8 bits, in float32; with one range of all
 // rows, or one for each.
 Matrix rounded_rows(Matrix x, const std::vector<double>& scale, bool one_range) {
@@ -96,6 +101,22 @@ TEST_CASE("rounded inputs are multiplied by what the weight's codes stand for",
                 transposed(both.decoded()));
     const std::vector<double> none(wanted.values.size(), 0.0);
     CHECK(std::sqrt(squares(got.values, wanted.values) / squares(wanted.values, none)) < 1e-6);
+  }
+}
+
+TEST_CASE("rounded inputs are told as they multiply the dequantized weight",
+          "[quantizers][activations]") {
+  const Matrix weight = random_matrix(24, 96, 1);
+  const Matrix x = random_matrix(300, 96, 2, true);
+  const bool float64 = GENERATE(false, true);
+  for (const std::string more : {"", R"(,"rotate":"all")"}) {
+    CAPTURE(float64, more);
+    const Quantized both = quantized(R"(,"activations":"int8")" + more, weight, x, float64);
+    const Matrix inputs = both.op_inputs(x, float64);
+    const Matrix wanted = both.applied(x, float64);
+    CHECK(relative(product(inputs, transposed(both.dequantized)), wanted) < 1e-6);
+    CHECK(relative(inputs, x) > 1e-4);
+    CHECK(relative(inputs, x) < 2e-2);
   }
 }
 

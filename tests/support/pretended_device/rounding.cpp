@@ -77,7 +77,7 @@ class Rounding final : public kit::Quantizer {
                 kit::QuantizeSink& sink) override {
     if (params_.op) {
       sink.linear_op({sizeof(quench_linear_op), pretended_allocate(kOpBytes), apply_op,
-                      [](void* memory) noexcept { pretended_release(memory); }});
+                      [](void* memory) noexcept { pretended_release(memory); }, nullptr});
     }
     const bool on_device = linear.weight.device.type != QUENCH_DEVICE_CPU;
     kit::expects(linear.dequantized.device.type == linear.weight.device.type,

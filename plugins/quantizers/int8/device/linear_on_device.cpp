@@ -95,22 +95,46 @@ at::Tensor LinearOnDevice::columns_with_outliers(const at::Tensor& values) const
   return values.abs().ge(options_.outliers.threshold).any(0);
 }
 
+LinearOnDevice::Coded LinearOnDevice::coded(const at::Tensor& x) const {
+  const int64_t rows = x.size(0);
+  const Outliers& outliers = options_.outliers;
+  const at::Tensor values = to_code(x, options_.half);
+  refuse_not_finite(values, outliers, name_ + ": input" + (options_.half ? ", as float16" : ""));
+  const at::Tensor outlier = columns_with_outliers(values);
+  const at::Tensor codes =
+      at::zeros({std::max(rows, kLeastRows), codes_.size(1)}, codes_.options());
+  const at::Tensor maxima = at::empty({rows}, maxima_.options());
+  const float limit = outlier.defined() ? static_cast<float>(outliers.threshold) : HUGE_VALF;
+  code(values, limit, outliers.scope == OutlierScope::kBatch ? outlier : at::Tensor(), codes,
+       maxima);
+  return {values, codes, maxima, outlier};
+}
+
+void LinearOnDevice::inputs(const at::Tensor& x, const at::Tensor& rounded) const {
+  const int64_t rows = x.size(0);
+  if (rows == 0) {
+    return;
+  }
+  const auto [values, codes, maxima, outlier] = coded(x);
+  const bool wide = x.scalar_type() == at::kDouble;
+  at::Tensor out = codes.narrow(0, 0, rows)
+                       .narrow(1, 0, in_)
+                       .to(at::kDouble)
+                       .mul_(maxima.unsqueeze(1))
+                       .div_(127)
+                       .to(wide ? at::kDouble : at::kFloat);
+  if (outlier.defined()) {
+    out = with_outliers(out, x, values, outlier.nonzero().squeeze(1), options_.outliers);
+  }
+  rounded.copy_(out);
+}
+
 void LinearOnDevice::apply(const at::Tensor& x, const at::Tensor& y) const {
   const int64_t rows = x.size(0);
   if (rows == 0) {
     return;
   }
-  const Outliers& outliers = options_.outliers;
-  const at::Tensor values = to_code(x, options_.half);
-  refuse_not_finite(values, outliers, name_ + ": input" + (options_.half ? ", as float16" : ""));
-  const at::Tensor outlier = columns_with_outliers(values);
-  const bool splits = outlier.defined();
-  const at::Tensor codes =
-      at::zeros({std::max(rows, kLeastRows), codes_.size(1)}, codes_.options());
-  const at::Tensor maxima = at::empty({rows}, maxima_.options());
-  const float limit = splits ? static_cast<float>(outliers.threshold) : HUGE_VALF;
-  code(values, limit, outliers.scope == OutlierScope::kBatch ? outlier : at::Tensor(), codes,
-       maxima);
+  const auto [values, codes, maxima, outlier] = coded(x);
   const at::Tensor sums = int8_product(codes, codes_);
   const bool wide = x.scalar_type() == at::kDouble;
   const at::Tensor out =
@@ -121,7 +145,7 @@ void LinearOnDevice::apply(const at::Tensor& x, const at::Tensor& y) const {
     decode_sums<float>(sums, maxima, maxima_, out, kInt8SumsToFloat);
   }
   outlier_columns_ = 0;
-  if (splits) {
+  if (outlier.defined()) {
     const at::Tensor columns = outlier.nonzero().squeeze(1);
     outlier_columns_ = columns.size(0);
     if (outlier_columns_ > 0) {

@@ -12,11 +12,21 @@ class LinearOnDevice final : public CodedLinear {
   LinearOnDevice(const at::Tensor& weight, const Int8Options& options, std::string name);
 
   void apply(const at::Tensor& x, const at::Tensor& y) const override;
+  void inputs(const at::Tensor& x, const at::Tensor& rounded) const override;
   Int8Rows weight() const override;
   at::Tensor decoded() const override;
   int64_t outlier_columns() const override { return outlier_columns_; }
 
  private:
+  // What is coded of inputs, their codes [N or more, in or more] and maxima [N], and the columns
+  // with outliers, bool [in]; undefined without a threshold.
+  struct Coded {
+    at::Tensor values;
+    at::Tensor codes;
+    at::Tensor maxima;
+    at::Tensor outlier;
+  };
+  Coded coded(const at::Tensor& x) const;
   // The columns in which a value reaches the threshold, bool [in]; undefined without a threshold.
   at::Tensor columns_with_outliers(const at::Tensor& values) const;
   // Adds the products of the values that are not coded to `out`.

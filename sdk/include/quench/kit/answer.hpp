@@ -1,4 +1,4 @@
-// Answers that go into a struct of the host's.
+// Structs that go to a host of another minor, or come from one.
 #pragma once
 
 #include <algorithm>
@@ -12,6 +12,15 @@ template <typename S>
 void answer(S* to, S value) {
   value.struct_size = to->struct_size;
   std::memcpy(static_cast<void*>(to), &value, std::min<size_t>(to->struct_size, sizeof(S)));
+}
+
+// A struct of the host's, of any minor: members that it does not have are 0.
+template <typename S>
+S whole(const S& from) {
+  S out{};
+  std::memcpy(static_cast<void*>(&out), &from, std::min<size_t>(from.struct_size, sizeof(S)));
+  out.struct_size = sizeof(S);
+  return out;
 }
 
 }  // namespace quench::kit

@@ -190,6 +190,14 @@ quench_status apply(void* context, const quench_tensor* x, const quench_tensor* 
   return op.apply(op.context, &from, &to, stream, error);
 }
 
+quench_status inputs_of_op(void* context, const quench_tensor* x, const quench_tensor* rounded,
+                           void* stream, quench_error* error) noexcept {
+  const quench_linear_op& op = static_cast<DistantOp*>(context)->op;
+  const quench_tensor from = there(*x);
+  const quench_tensor to = there(*rounded);
+  return op.inputs(op.context, &from, &to, stream, error);
+}
+
 void release_op(void* context) noexcept {
   auto* own = static_cast<DistantOp*>(context);
   if (own->op.release != nullptr) {
@@ -204,7 +212,8 @@ quench_status set_linear_op(quench_model* model, uint32_t block, uint32_t group,
     return near.set_linear_op(model, block, group, linear, nullptr, error);
   }
   auto* own = new DistantOp{*op};
-  const quench_linear_op distant = {sizeof distant, own, apply, release_op};
+  const quench_linear_op distant = {sizeof distant, own, apply, release_op,
+                                    op->inputs != nullptr ? inputs_of_op : nullptr};
   const quench_status status = near.set_linear_op(model, block, group, linear, &distant, error);
   if (status != QUENCH_OK) {
     delete own;

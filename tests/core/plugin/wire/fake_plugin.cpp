@@ -135,6 +135,14 @@ quench_status apply_op(void*, const quench_tensor* x, const quench_tensor* y, vo
   return QUENCH_OK;
 }
 
+quench_status inputs_of_op(void*, const quench_tensor* x, const quench_tensor* rounded, void*,
+                           quench_error*) noexcept {
+  for (int64_t i = 0; i < x->shape[0] * x->shape[1]; ++i) {
+    data_of<float>(*rounded)[i] = std::round(data_of<float>(*x)[i]);
+  }
+  return QUENCH_OK;
+}
+
 void release_op(void* context) noexcept {
   delete static_cast<AddOne*>(context);
 }
@@ -189,7 +197,8 @@ quench_status quantize(quench_quantizer* self, quench_quantizer_state* state,
   }
   if (args->linear == 1) {
     auto* op = new AddOne;
-    const quench_linear_op table = {sizeof table, op, apply_op, release_op};
+    const quench_linear_op table = {sizeof table, op, apply_op, release_op,
+                                    self->parameters == "silent" ? nullptr : inputs_of_op};
     status = sink.linear_op(sink.context, &table, error);
     if (status != QUENCH_OK) {
       release_op(op);

@@ -282,6 +282,28 @@ TEST_CASE("wire tables: an op is the host's until it releases it, once", "[wire]
   CHECK(results.op->apply(results.op->context, &none.view, &none.view, nullptr, &s.error) ==
         QUENCH_INVALID_ARGUMENT);
   CHECK(std::string(s.error.message) == "x: no rows");
+  REQUIRE(results.op->inputs != nullptr);
+  x.values.front() = 1.75F;
+  CHECK(results.op->inputs(results.op->context, &x.view, &y.view, nullptr, &s.error) == QUENCH_OK);
+  CHECK(y.values.front() == 2);
+  CHECK(y.values.back() == 41);
+  results.op->release(results.op->context);
+  s.check_all_given_back();
+}
+
+TEST_CASE("wire tables: an op that does not tell its inputs does not across a border", "[wire]") {
+  Session s;
+  quench_quantizer* quantizer = create(s, "silent");
+  quench_quantizer_state* state = begin(s, quantizer);
+  Owned<float> weight(kFloat32, {4, 3});
+  Owned<float> dequantized(kFloat32, {4, 3});
+  Results results;
+  REQUIRE(quantize(s, quantizer, state, 1, weight.view, dequantized.view, results) == QUENCH_OK);
+  REQUIRE(results.op != nullptr);
+  CHECK(results.op->apply != nullptr);
+  CHECK(results.op->inputs == nullptr);
+  s.quantizer->end(quantizer, state);
+  s.quantizer->destroy(quantizer);
   results.op->release(results.op->context);
   s.check_all_given_back();
 }

@@ -14,6 +14,7 @@
 #include "tests/plugins/models/cache_checks.hpp"
 #include "tests/plugins/models/derivative_checks.hpp"
 #include "tests/plugins/models/gpt_neox/tiny_model.hpp"
+#include "tests/plugins/models/op_checks.hpp"
 #include "tests/run/built_catalog.hpp"
 #include "tests/support/fixtures.hpp"
 #include "tests/support/safetensors_reader.hpp"
@@ -39,6 +40,30 @@ TEST_CASE("gpt_neox: gradients are those of central differences", "[models][gpt_
   tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
   differentiates(model.config(), source, tokens);
   has_curvature(model.config(), source, tokens);
+}
+
+TEST_CASE("gpt_neox: derivatives go through what ops round", "[models][gpt_neox]") {
+  TinyModel model;
+  model.width = 32;  // heads of 8
+  model.heads = 4;
+  model.draw();
+  MemorySource source;
+  model.store(source, kit::kFloat32);
+  Tokens tokens = some_tokens(model, 2, 9);
+  SECTION("in host memory") {
+    differentiates_through_ops(model.config(), source, tokens);
+    tokens.segments = {1, 1, 1, 1, 2, 2, 2, 2, 2, 0, 0, 0, 1, 1, 2, 2, 2, -1};
+    tokens.positions = {0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 3, 4, 5, 0};
+    differentiates_through_ops(model.config(), source, tokens);
+  }
+  SECTION("as on a GPU") {
+    const matrix::LibtorchAlone as_on_a_gpu;
+    differentiates_through_ops(model.config(), source, tokens);
+  }
+  SECTION("block by block") {
+    const decoder::ByBlock by_block;
+    differentiates_through_ops(model.config(), source, tokens);
+  }
 }
 
 TEST_CASE("gpt_neox: an op changes its keys and values", "[models][gpt_neox]") {
@@ -133,14 +158,21 @@ TEST_CASE("gpt_neox: a gradient refuses what has none", "[models][gpt_neox]") {
     CHECK_THROWS_WITH(driver.gradient(tokens, targets, vector),
                       "targets: token 1: got 37, wanted -1..36");
   }
-  SECTION("a linear with a replacement") {
-    quench_linear_op op{sizeof op, nullptr,
-                        [](void*, const quench_tensor*, const quench_tensor*, void*,
-                           quench_error*) noexcept -> quench_status { return QUENCH_OK; },
-                        nullptr};
+  SECTION("an op that does not tell its inputs, or was made before ops did") {
+    const auto any = [](void*, const quench_tensor*, const quench_tensor*, void*,
+                        quench_error*) noexcept -> quench_status { return QUENCH_OK; };
+    constexpr uint32_t kWithoutInputs = offsetof(quench_linear_op, inputs);
+    const bool of_now = GENERATE(true, false);
+    const quench_linear_op op = of_now
+                                    ? quench_linear_op{sizeof op, nullptr, any, nullptr, nullptr}
+                                    : quench_linear_op{kWithoutInputs, nullptr, any, nullptr, any};
     driver.set_linear_op(1, 0, 0, &op);
-    CHECK_THROWS_WITH(driver.gradient(tokens, targets, vector),
-                      "a linear with a replacement has no derivative");
+    const std::string said =
+        "gpt_neox.layers.1.attention.query_key_value: it has no derivative, because its "
+        "replacement does not tell what it multiplies";
+    CHECK_THROWS_WITH(driver.gradient(tokens, targets, vector), said);
+    const at::Tensor v = driver.parameters().to(at::kFloat);
+    CHECK_THROWS_WITH(driver.products(tokens, targets, QUENCH_CURVATURE_HESSIAN, {v}), said);
   }
   SECTION("weights that are no numbers") {
     driver.set_parameters(driver.parameters().mul(std::nan("")));

@@ -151,7 +151,7 @@ struct Product {
                 at::mm_out(out, kit::borrow(*x), self.weight.t());
               });
             },
-            [](void* context) noexcept { ++static_cast<Product*>(context)->releases; }};
+            [](void* context) noexcept { ++static_cast<Product*>(context)->releases; }, nullptr};
   }
 };
 

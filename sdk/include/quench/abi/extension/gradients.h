@@ -6,8 +6,9 @@
  * loss of a batch is the SUM of the scored positions' nll in nats. For the mean over several
  * batches, pass weight = 1 / (scored positions of all batches).
  *
- * All functions use the current weights. Linears with an op are UNSUPPORTED, because an op has no
- * derivative. Results do not depend on the number of threads. [instance-serial]
+ * All functions use the current weights. What ops round passes its derivative on as it is, straight
+ * through (quench_linear_op.inputs, quench_cache_op); a linear whose op has no `inputs` is
+ * UNSUPPORTED. Results do not depend on the number of threads. [instance-serial]
  */
 #ifndef QUENCH_ABI_EXTENSION_GRADIENTS_H
 #define QUENCH_ABI_EXTENSION_GRADIENTS_H

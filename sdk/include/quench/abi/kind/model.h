@@ -253,6 +253,14 @@ typedef struct quench_linear_op {
                          void* stream, quench_error* error) QUENCH_NOEXCEPT;
   /* The last owner of the op calls this. */
   void (*release)(void* context) QUENCH_NOEXCEPT;
+  /* What `apply` multiplies, for derivatives: rounded[N,in], of x's dtype and device, with which
+   * apply(x) is rounded·Ŵᵀ up to the rounding of arithmetic. Ŵ is the linear's weight while the op
+   * is set (quench_quantize_args.dequantized). A family that differentiates computes that product,
+   * with the identity as the derivative of `rounded` by x. */
+  /*: optional; since 1.1 */
+  quench_status (*inputs)(void* context, const quench_tensor* x,
+                          const quench_tensor* rounded /*: out */, void* stream,
+                          quench_error* error) QUENCH_NOEXCEPT;
 } quench_linear_op;
 
 /* Keys and values of a block, after their rotation by position and before any token reads them. */
@@ -268,7 +276,8 @@ typedef struct quench_cache_args {
 } quench_cache_args;
 
 /* Changes what a block keeps of each token for the tokens after it, for methods that quantize keys
- * and values. A token reads its own as changed, too. Since 1.1. */
+ * and values. A token reads its own as changed, too. A family that differentiates takes the
+ * identity as the derivative of the change. Since 1.1. */
 typedef struct quench_cache_op {
   uint32_t struct_size;
   void* context;

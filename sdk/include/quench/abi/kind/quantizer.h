@@ -131,8 +131,9 @@ typedef struct quench_quantize_args {
   uint32_t linear; /* index in the group */
   /* [out,in], float32, or float64 if the model runs in float64; read-only */
   const quench_tensor* weight;
-  /* out: [out,in], dtype and device of `weight`: the dequantized weight. Not written if there is a
-   * linear op. */
+  /* out: [out,in], dtype and device of `weight`: the dequantized weight. With a linear op it is read
+   * only if the op has `inputs`: what these are multiplied by, which becomes the linear's weight
+   * beside the op. */
   const quench_tensor* dequantized /*: out */;
   const quench_quantize_sink* sink;
   void* stream;
