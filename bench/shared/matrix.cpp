@@ -1,7 +1,7 @@
 // Products of matrices by shape: our rate, libtorch's, and their parts of what a tile reaches. One
 // form a run, since libtorch reads its own when it is loaded.
 //
-//   shared_matrix [threads = 1] [form = the widest]
+//   shared_matrix [threads = 1] [form = the widest but avx512_bf16]
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -6,6 +6,7 @@
 #include <ATen/ops/zeros.h>
 
 #include <cstdio>
+#include <type_traits>
 #include <vector>
 
 #include "bench/support/timing.hpp"
@@ -65,13 +66,15 @@ double tile_rate() {
   constexpr int64_t kDepth = 128;
   const int64_t rows = matrix::tile_rows(isa);
   const int64_t columns = matrix::tile_columns<T>(isa);
+  using To = matrix::Sum<T>;
+  constexpr double kProducts = std::is_same_v<T, matrix::Bfloat16Pair> ? 2e3 : 1e3;  // of each T
   const std::vector<T> a(static_cast<size_t>(rows * kDepth), T{1});
   const std::vector<T> b(static_cast<size_t>(columns * kDepth), T{1});
-  std::vector<T> to(static_cast<size_t>(rows * columns));
-  return best_rate(1, 2e3 * static_cast<double>(rows * columns * kDepth), [&] {
+  std::vector<To> to(static_cast<size_t>(rows * columns));
+  return best_rate(1, 2 * kProducts * static_cast<double>(rows * columns * kDepth), [&] {
     for (int i = 0; i < 1000; ++i) {
-      matrix::run_tile<T, T>(isa, {a.data(), rows, false}, b.data(), kDepth,
-                             {to.data(), columns, rows, columns, 1, false, nullptr});
+      matrix::run_tile<T, To>(isa, {a.data(), rows, false}, b.data(), kDepth,
+                              {to.data(), columns, rows, columns, 1, false, nullptr});
     }
   });
 }
@@ -117,13 +120,16 @@ void print_matrix_products(const quench_host* host, const char* form, int thread
   at::set_num_threads(threads);
   const double peak32 = threads * tile_rate<float>();
   const double peak64 = threads * tile_rate<double>();
-  std::printf("%s, %d threads; a tile in the cache: %.1f GFLOP/s, %.1f in float64\n", form, threads,
-              peak32 / 1e9, peak64 / 1e9);
+  const double peak16 =
+      matrix::multiplies_pairs() ? threads * tile_rate<matrix::Bfloat16Pair>() : peak32;
+  std::printf(
+      "%s, %d threads; a tile in the cache: %.1f GFLOP/s, %.1f in float64, %.1f in bfloat16\n",
+      form, threads, peak32 / 1e9, peak64 / 1e9, peak16 / 1e9);
   std::printf("  %-9s %-10s %7s  %7s  %5s  %5s\n", "type", "shape", "ours", "at::mm", "ratio",
               "tile");
   print_type("float32", at::kFloat, threads, peak32);
   print_type("float64", at::kDouble, threads, peak64);
-  print_type("bfloat16", at::kBFloat16, threads, peak32);
+  print_type("bfloat16", at::kBFloat16, threads, peak16);
   print_squares(threads, peak32, peak64);
 }
 

@@ -26,7 +26,7 @@ TEST_CASE("instruction set: an unknown QUENCH_ISA ends every command with exit c
   const Ended ended = doctor_with("sse9");
   CHECK(ended.code == 2);
   CHECK(ended.out.empty());
-  CHECK(ended.err == "QUENCH_ISA = \"sse9\", wanted one of avx512, avx2, portable\n");
+  CHECK(ended.err == "QUENCH_ISA = \"sse9\", wanted one of avx512_bf16, avx512, avx2, portable\n");
 }
 
 TEST_CASE("instruction set: doctor says which kernels run", "[cli]") {

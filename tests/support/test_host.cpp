@@ -108,6 +108,9 @@ int32_t first_instructions() {
     return available.back();
   }
   const std::string_view name(wanted);
+  if (name == "avx512_bf16" && has_avx512_bf16()) {
+    return QUENCH_INSTRUCTIONS_AVX512_BF16;
+  }
   const int32_t found = name == "portable" ? QUENCH_INSTRUCTIONS_PORTABLE
                         : name == "avx2"   ? QUENCH_INSTRUCTIONS_AVX2
                         : name == "avx512" ? QUENCH_INSTRUCTIONS_AVX512
@@ -166,6 +169,14 @@ std::vector<int32_t> available_instructions() {
   }
 #endif
   return found;
+}
+bool has_avx512_bf16() {
+#if defined(__x86_64__)
+  return available_instructions().back() == QUENCH_INSTRUCTIONS_AVX512 &&
+         __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
 }
 UseInstructions::UseInstructions(int32_t instructions)
     : before_(chosen_instructions().exchange(instructions)) {}

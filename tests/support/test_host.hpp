@@ -19,8 +19,10 @@ const quench_host* test_host();
 // Kit code of a program whose sources include this header uses test_host() from its start.
 inline const bool host_is_installed = (kit::current_host = test_host(), true);
 
-// The instruction sets that this processor has, QUENCH_INSTRUCTIONS_*, the widest last.
+// The instruction sets that this processor has, QUENCH_INSTRUCTIONS_*, the widest last; without
+// that which must be asked for.
 std::vector<int32_t> available_instructions();
+bool has_avx512_bf16();
 
 // What the processor service answers: what QUENCH_ISA names or, where it is not set, the widest
 // that there is; for the life of a UseInstructions, the one that it was made with.

@@ -73,7 +73,7 @@ class HostServices {
 
   std::atomic<uint64_t> seed_{0};
   std::atomic<uint32_t> threads_{1};
-  std::atomic<InstructionSet> instructions_{available_instruction_sets().back()};
+  std::atomic<InstructionSet> instructions_{choose_instruction_set(std::nullopt)};
   std::atomic<bool> cancel_{false};
   std::atomic<EvaluationJournal*> journal_{nullptr};
   std::atomic<const void* (*)(const char*) noexcept> remote_{nullptr};

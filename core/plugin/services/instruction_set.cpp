@@ -2,6 +2,7 @@
 
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "core/error.hpp"
@@ -21,6 +22,7 @@ constexpr Form kForms[] = {
     {InstructionSet::kPortable, "portable", "default", "SSE41"},
     {InstructionSet::kAvx2, "avx2", "avx2", "AVX2"},
     {InstructionSet::kAvx512, "avx512", "avx512", "AVX512_CORE"},
+    {InstructionSet::kAvx512Bf16, "avx512_bf16", "avx512", "AVX512_CORE"},
 };
 
 const Form& form_of(InstructionSet instructions) {
@@ -39,6 +41,8 @@ bool has(InstructionSet instructions) {
       return avx2 && __builtin_cpu_supports("avx512f") != 0 &&
              __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
              __builtin_cpu_supports("avx512vl") != 0;
+    case InstructionSet::kAvx512Bf16:
+      return has(InstructionSet::kAvx512) && __builtin_cpu_supports("avx512bf16") != 0;
   }
 #endif
   return instructions == InstructionSet::kPortable;
@@ -69,22 +73,24 @@ std::vector<InstructionSet> available_instruction_sets() {
   return found;
 }
 
-InstructionSet choose_instruction_set(const std::optional<std::string>& wanted) {
-  const std::vector<InstructionSet> available = available_instruction_sets();
+InstructionSet choose_instruction_set(const std::optional<std::string>& wanted,
+                                      const std::vector<InstructionSet>& available) {
   if (!wanted) {
-    return available.back();
+    return std::min(available.back(), InstructionSet::kAvx512);
   }
   for (const Form& form : kForms) {
-    if (*wanted == form.name && !has(form.instructions)) {
+    if (*wanted != form.name) {
+      continue;
+    }
+    if (std::find(available.begin(), available.end(), form.instructions) == available.end()) {
       fail(QUENCH_INVALID_ARGUMENT,
            "QUENCH_ISA = \"{}\": this processor does not have it, {} at most", *wanted,
            to_text(available.back()));
     }
-    if (*wanted == form.name) {
-      return form.instructions;
-    }
+    return form.instructions;
   }
-  fail(QUENCH_INVALID_ARGUMENT, "QUENCH_ISA = \"{}\", wanted one of avx512, avx2, portable",
+  fail(QUENCH_INVALID_ARGUMENT,
+       "QUENCH_ISA = \"{}\", wanted one of avx512_bf16, avx512, avx2, portable",
        printable(*wanted));
 }
 

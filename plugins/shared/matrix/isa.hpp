@@ -1,5 +1,5 @@
 // The instruction set of these kernels. Each kernel has three versions, and the host chooses which
-// one runs; the processor's vendor and libraries have no say.
+// one runs; the processor's vendor and libraries have no say. Products of bfloat16 have a fourth.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,14 @@ enum class Isa : int32_t {
 
 // The host's choice.
 inline Isa isa() {
-  return static_cast<Isa>(kit::instructions());
+  const int32_t chosen = kit::instructions();
+  return chosen == QUENCH_INSTRUCTIONS_AVX512_BF16 ? Isa::kAvx512 : static_cast<Isa>(chosen);
+}
+
+// Whether bfloat16 is multiplied in pairs, by VDPBF16PS: the user asked for it, and the processor
+// has it.
+inline bool multiplies_pairs() {
+  return kit::instructions() == QUENCH_INSTRUCTIONS_AVX512_BF16;
 }
 
 }  // namespace quench::matrix

@@ -52,7 +52,7 @@ struct Step {
   int64_t columns;
   int64_t depth;
   bool first;  // whether this step has the first k
-  const Result<T, To>* result;
+  const Result<Sum<T>, To>* result;
 
   int64_t panels() const { return parts_of(columns, shape.columns); }
 };
@@ -73,10 +73,10 @@ bool is_wanted(const Shape& shape, Triangle triangle, int64_t row, int64_t colum
 
 // Whether the rows of a tile, each read along its depth, fit in the first-level cache together:
 // rows that lie a multiple of 4 KiB apart would all compete for the same cache lines.
-template <typename T, typename From>
+template <typename From>
 bool reads_well_in_place(const Operand<From>& a) {
   constexpr int64_t kSets = 4096;  // bytes
-  return a.k_stride == 1 && a.row_stride * static_cast<int64_t>(sizeof(T)) % kSets != 0;
+  return a.k_stride == 1 && a.row_stride * static_cast<int64_t>(sizeof(*a.data)) % kSets != 0;
 }
 
 template <typename From>
@@ -84,7 +84,33 @@ Operand<From> moved(const Operand<From>& from, int64_t row, int64_t k) {
   return {from.data + row * from.row_stride + k * from.k_stride, from.row_stride, from.k_stride};
 }
 
-// A task's rows of a, for one run of the depth. Rows are read in place if they have type T, their
+// Whether a tile can read the operand where it lies, and how.
+template <typename T, typename From>
+bool reads_in_place(const Operand<From>&) {
+  return std::is_same_v<T, From>;
+}
+template <typename T>
+Panel<T> in_place(const Operand<T>& a) {
+  return a.k_stride == 1 ? Panel<T>{a.data, a.row_stride, true}
+                         : Panel<T>{a.data, a.k_stride, false};
+}
+
+// The same of pairs, by whose number k is counted.
+#ifdef QUENCH_X86_KERNELS
+Operand<Bfloat16Pair> moved(const Operand<Bfloat16Pair>& from, int64_t row, int64_t k) {
+  return {from.data + row * from.row_stride + 2 * k * from.k_stride, from.row_stride, from.k_stride,
+          from.depth - 2 * k};
+}
+template <>
+bool reads_in_place<Bfloat16Pair>(const Operand<Bfloat16Pair>& a) {
+  return a.k_stride == 1 && a.row_stride % 2 == 0 && a.depth % 2 == 0;
+}
+Panel<Bfloat16Pair> in_place(const Operand<Bfloat16Pair>& a) {
+  return {reinterpret_cast<const Bfloat16Pair*>(a.data), a.row_stride / 2, true};
+}
+#endif
+
+// A task's rows of a, for one run of the depth. Rows are read in place if tiles can do so, their
 // tile is full, and few columns use them or they read well in place; otherwise they are packed.
 // Where the values of one k are contiguous, each k lies on another line: few columns pay a copy.
 template <typename T, typename From>
@@ -119,9 +145,7 @@ class Rows {
   Panel<T> tile(int64_t row) const {
     if (row < copied_from_) {
       if constexpr (std::is_same_v<T, From>) {
-        const Operand<T> here = moved(from_, row, k_);
-        return here.k_stride == 1 ? Panel<T>{here.data, here.row_stride, true}
-                                  : Panel<T>{here.data, here.k_stride, false};
+        return in_place(moved(from_, row, k_));
       }
     }
     const int64_t width = row < full_ ? shape_.rows : rows_read(shape_.isa, rest_);
@@ -144,7 +168,7 @@ template <typename T, typename To, typename From>
 void run_panel(const Step<T, To, From>& step, const Range& range, const Rows<T, From>& rows,
                int64_t panel, const T* b, int64_t k, int64_t depth) {
   const Shape& shape = step.shape;
-  const Result<T, To>& result = *step.result;
+  const Result<Sum<T>, To>& result = *step.result;
   const bool adds = result.add || k > 0 || !step.first;
   const int64_t column = step.column + panel * shape.columns;
   for (int64_t i = 0; i < range.rows; i += shape.rows) {
@@ -166,7 +190,7 @@ void run_task(const Step<T, To, From>& step, const Range& range) {
   // Panels beyond which a copy pays.
   const int64_t pays = step.a.k_stride == 1 ? kTaskPanels : kTaskColumns / shape.columns;
   const bool copies =
-      !std::is_same_v<T, From> || (range.panels > pays && !reads_well_in_place<T>(step.a));
+      !reads_in_place<T>(step.a) || (range.panels > pays && !reads_well_in_place(step.a));
   const int64_t own = step.packed == nullptr ? shape.columns * longest : 0;
   const Buffer memory((own + Rows<T, From>::size(shape, range.rows, longest)) *
                       static_cast<int64_t>(sizeof(T)));
@@ -249,11 +273,10 @@ void pack_step(const Step<T, To, From>& step, T* to) {
   }
 }
 
-}  // namespace
-
+// With panels of T; the depth counts what these hold.
 template <typename T, typename To, typename From>
-void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
-              const Result<T, To>& result) {
+void multiply_panels(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
+                     const Result<Sum<T>, To>& result) {
   const Shape shape = shape_of<T>(isa());
   const int64_t all = parts_of(sizes.columns, shape.columns) * shape.columns;
   // A deep and narrow product, such as a linear's derivative by its weight, has few panels: they
@@ -291,6 +314,25 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
       run_many_rows(step);
     }
   }
+}
+
+}  // namespace
+
+template <typename T, typename To, typename From>
+void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
+              const Result<T, To>& result) {
+#ifdef QUENCH_X86_KERNELS
+  if constexpr (std::is_same_v<From, Bfloat16>) {
+    if (multiplies_pairs()) {
+      const auto pairs = [&](const Operand<From>& of) {
+        return Operand<Bfloat16Pair>{of.data, of.row_stride, of.k_stride, sizes.depth};
+      };
+      return multiply_panels<Bfloat16Pair>(
+          pairs(a), pairs(b), {sizes.rows, sizes.columns, parts_of(sizes.depth, 2)}, result);
+    }
+  }
+#endif
+  multiply_panels<T>(a, b, sizes, result);
 }
 
 template void multiply(const Operand<float>&, const Operand<float>&, const Sizes&,

@@ -26,6 +26,16 @@ struct Operand {
   int64_t k_stride;
 };
 
+// The same in pairs of k: pair k has elements 2 k and 2 k + 1, of which the last may lie behind the
+// depth and then counts as 0.
+template <>
+struct Operand<Bfloat16Pair> {
+  const Bfloat16* data;
+  int64_t row_stride;
+  int64_t k_stride;
+  int64_t depth;  // elements from `data` on
+};
+
 struct Sizes {
   int64_t rows;
   int64_t columns;
@@ -44,7 +54,7 @@ struct Result {
 };
 
 // Multiplies and sums in T, on the host's threads. To is T, or double if T is float. From is T, or
-// float if T is double, or a 16-bit type if T is float.
+// float if T is double, or a 16-bit type if T is float; bfloat16 by pairs if multiplies_pairs().
 template <typename T, typename To, typename From = T>
 void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes,
               const Result<T, To>& result);
@@ -53,5 +63,9 @@ void multiply(const Operand<From>& a, const Operand<From>& b, const Sizes& sizes
 // zeros.
 template <typename From, typename T>
 void pack(Isa isa, const Operand<From>& from, int64_t count, int64_t depth, int64_t width, T* to);
+// `depth` pairs, only where multiplies_pairs().
+template <>
+void pack(Isa isa, const Operand<Bfloat16Pair>& from, int64_t count, int64_t depth, int64_t width,
+          Bfloat16Pair* to);
 
 }  // namespace quench::matrix

@@ -24,4 +24,12 @@ template void pack(Isa, const Operand<float>&, int64_t, int64_t, int64_t, double
 template void pack(Isa, const Operand<Bfloat16>&, int64_t, int64_t, int64_t, float*);
 template void pack(Isa, const Operand<Float16>&, int64_t, int64_t, int64_t, float*);
 
+#ifdef QUENCH_X86_KERNELS
+template <>
+void pack(Isa, const Operand<Bfloat16Pair>& from, int64_t count, int64_t depth, int64_t width,
+          Bfloat16Pair* to) {
+  avx512::pack_pairs(from, count, depth, width, to);
+}
+#endif
+
 }  // namespace quench::matrix

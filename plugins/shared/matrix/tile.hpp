@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "shared/matrix/half.hpp"
 #include "shared/matrix/isa.hpp"
 
 namespace quench::matrix {
@@ -47,6 +48,10 @@ struct Tile {
 
 // a has rows_read(tile.rows) rows; b is a packed panel [depth, tile_columns].
 template <typename T, typename To>
-void run_tile(Isa isa, const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile);
+void run_tile(Isa isa, const Panel<T>& a, const T* b, int64_t depth, const Tile<Sum<T>, To>& tile);
+// With VDPBF16PS whatever `isa` is: only where multiplies_pairs().
+template <>
+void run_tile(Isa isa, const Panel<Bfloat16Pair>& a, const Bfloat16Pair* b, int64_t depth,
+              const Tile<float, float>& tile);
 
 }  // namespace quench::matrix

@@ -9,6 +9,24 @@ inline constexpr int kTileRows = QUENCH_ISA_BYTES == 64 ? 14 : 6;
 inline constexpr bool kPrefetches = QUENCH_ISA_BYTES == 64;
 inline constexpr int64_t kAheadOfTile = 16;  // vectors
 
+#ifdef QUENCH_ISA_HAS_PAIRS
+// Pairs in the lanes of sums.
+template <>
+struct Simd<Bfloat16Pair> {
+  using Vector = Simd<float>::Vector;
+  static constexpr int64_t kCount = Simd<float>::kCount;
+
+  QUENCH_INLINE static Vector zero() { return Vector{}; }
+  QUENCH_INLINE static Vector same(Bfloat16Pair x) {
+    return _mm512_castsi512_ps(_mm512_set1_epi32(static_cast<int32_t>(x.bits)));
+  }
+  QUENCH_INLINE static Vector load(const Bfloat16Pair* from) { return _mm512_loadu_ps(from); }
+  QUENCH_INLINE static Vector multiply_add(Vector x, Vector y, Vector z) {
+    return _mm512_dpbf16_ps(z, (__m512bh)x, (__m512bh)y);
+  }
+};
+#endif
+
 // to[0..lanes) = (add ? to : bias or 0) + factor * sum
 template <typename T>
 QUENCH_INLINE void finish(const Tile<T, T>& tile, int64_t i, int64_t j,
@@ -67,7 +85,7 @@ QUENCH_INLINE void finish_full(const Tile<T, T>& tile,
 // apart.
 template <bool kContiguous, int kRows, typename T, typename To>
 void run_rows(const T* __restrict a, int64_t stride, const T* __restrict b, int64_t depth,
-              const Tile<T, To>& tile) {
+              const Tile<Sum<T>, To>& tile) {
   using L = Simd<T>;
   for (int64_t i = 0; tile.add && i < tile.rows; ++i) {
     for (int64_t line = 0; line < tile.columns * static_cast<int64_t>(sizeof(To)); line += 64) {
@@ -126,7 +144,7 @@ void run_rows(const T* __restrict a, int64_t stride, const T* __restrict b, int6
 }
 
 template <bool kContiguous, typename T, typename To>
-void run_tile_rows(const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile) {
+void run_tile_rows(const Panel<T>& a, const T* b, int64_t depth, const Tile<Sum<T>, To>& tile) {
   if (tile.rows <= 1) {
     return run_rows<kContiguous, 1>(a.data, a.stride, b, depth, tile);
   }
@@ -143,7 +161,7 @@ void run_tile_rows(const Panel<T>& a, const T* b, int64_t depth, const Tile<T, T
 }
 
 template <typename T, typename To>
-void run(const Panel<T>& a, const T* b, int64_t depth, const Tile<T, To>& tile) {
+void run(const Panel<T>& a, const T* b, int64_t depth, const Tile<Sum<T>, To>& tile) {
   if (a.k_contiguous) {
     run_tile_rows<true>(a, b, depth, tile);
   } else {

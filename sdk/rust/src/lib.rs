@@ -36,6 +36,7 @@ pub const QUENCH_SERVICE_PROCESSOR: &CStr = c"quench.processor/1";
 pub const QUENCH_INSTRUCTIONS_PORTABLE: i32 = 0;
 pub const QUENCH_INSTRUCTIONS_AVX2: i32 = 1;
 pub const QUENCH_INSTRUCTIONS_AVX512: i32 = 2;
+pub const QUENCH_INSTRUCTIONS_AVX512_BF16: i32 = 3;
 pub const QUENCH_SERVICE_JSON: &CStr = c"quench.json/2";
 pub const QUENCH_JSON_ABSENT: i32 = 0;
 pub const QUENCH_JSON_NULL: i32 = 1;

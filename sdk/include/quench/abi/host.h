@@ -98,6 +98,10 @@ typedef struct quench_tasks { /*: local threads of the process itself: functions
 #define QUENCH_INSTRUCTIONS_PORTABLE 0 /* available on every processor of the architecture */
 #define QUENCH_INSTRUCTIONS_AVX2 1     /* AVX2 and FMA */
 #define QUENCH_INSTRUCTIONS_AVX512 2   /* AVX-512 F, BW, DQ and VL */
+/* AVX-512 as above, and products of bfloat16 by VDPBF16PS, whose sums are rounded in another way.
+ * Only where the user asks for it. Kernels without such products take it for AVX512; who does not
+ * know a number may take it for any smaller one. */
+#define QUENCH_INSTRUCTIONS_AVX512_BF16 3
 
 typedef struct quench_processor { /*: local said at the start */
   uint32_t struct_size;
