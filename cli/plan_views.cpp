@@ -82,6 +82,7 @@ std::string gigabytes(uint64_t bytes) {
 std::string point_name(const Experiment& experiment) {
   std::vector<std::string> paths;
   const std::vector<SweepValue> values = sweep_values(experiment.point);
+  paths.reserve(values.size());
   for (const auto& [path, value] : values) {
     paths.push_back(path);
   }

@@ -42,6 +42,7 @@ struct Launch {
 
 std::vector<char*> pointers(const std::vector<std::string>& strings) {
   std::vector<char*> out;
+  out.reserve(strings.size() + 1);
   for (const std::string& text : strings) {
     out.push_back(const_cast<char*>(text.c_str()));
   }
@@ -64,7 +65,7 @@ std::string program_of(const std::string& word) {
   for (size_t from = 0; from <= folders.size();) {
     const size_t end = std::min(folders.find(':', from), folders.size());
     const std::string folder = folders.substr(from, end - from);
-    const std::string file = (folder.empty() ? "." : folder) + "/" + word;
+    std::string file = (folder.empty() ? "." : folder) + "/" + word;
     if (::access(file.c_str(), X_OK) == 0) {
       return file;
     }
@@ -151,8 +152,8 @@ pid_t start(Launch& launch) {
   constexpr size_t kStack = size_t{64} << 10;
   constexpr size_t kAligned = 64;
   const std::unique_ptr<std::byte[]> stack(new std::byte[kStack]);
-  const auto top = reinterpret_cast<uintptr_t>(stack.get()) + kStack;
-  void* start_of_stack = reinterpret_cast<void*>(top / kAligned * kAligned);
+  std::byte* top = stack.get() + kStack;
+  void* start_of_stack = top - reinterpret_cast<uintptr_t>(top) % kAligned;
   sigset_t all;
   sigset_t before;
   sigfillset(&all);
