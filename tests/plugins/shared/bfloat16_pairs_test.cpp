@@ -178,8 +178,8 @@ TEST_CASE("pairs of bfloat16: products are the emulation's to the last bit, for 
   const bool a_turned = GENERATE(false, true);
   const bool b_turned = GENERATE(false, true);
   CAPTURE(depth, a_turned, b_turned);
-  for (const int64_t rows : {1, 2, 3, 4, 7, 13, 14, 15, 29}) {
-    for (const int64_t columns : {1, 15, 33, 65}) {
+  for (const int64_t rows : {1, 3, 14, 29}) {
+    for (const int64_t columns : {15, 65}) {
       for (const int64_t gap : {0, 1}) {
         CAPTURE(rows, columns, gap);
         const at::Tensor a = numbers(rows, depth, a_turned, gap);
@@ -192,7 +192,7 @@ TEST_CASE("pairs of bfloat16: products are the emulation's to the last bit, for 
 
 TEST_CASE("pairs of bfloat16: products are the emulation's over several panels, too", "[shared]") {
   need_instruction();
-  const int64_t depth = GENERATE(511, 512, 513, 1025, 2500);
+  const int64_t depth = GENERATE(511, 512, 513, 1025, 2100);
   const int64_t rows = GENERATE(1, 14, 31);
   const bool turned = GENERATE(false, true);
   CAPTURE(depth, rows, turned);
