@@ -25,7 +25,7 @@ _SEED = 20261123
 _TEXTS = {"items": "%d validation items", "draws": "%d calibration draws", "jitter": "%d orders of one calibration draw",
           "seeds": "%d seeds"}
 OMITS = {
-    "items": "other calibration data, the effect of floating-point rounding, other training runs, other corpora",
+    "items": "other calibration data, the effect of rounding, other training runs, other corpora",
     "draws": "other validation data, other training runs",
     "jitter": "other calibration data, other validation data, other training runs",
     "seeds": "whatever the seed does not decide: training, if the checkpoints are the same",
