@@ -57,7 +57,7 @@ class LibtorchDecomposition final : public Decomposition {
   at::Tensor upper() override {
     const at::Tensor probes = probes_for(lower_);
     const at::Tensor wanted = matrix::product(lower_, probes);
-    invert_lower_in_place(lower_);
+    invert_lower_on_device(lower_);
     check("its inverse", matrix::product(lower_, wanted), probes, kInverseTolerance);
     const at::Tensor rows = lower_.t();
     lower_.reset();

@@ -45,7 +45,7 @@ void invert_blocks(const at::Tensor& lower, int64_t block) {
 
 // From the last block column to the first: what is below the diagonal becomes -(inverse of what is
 // right of it) * it * (inverse of the block above it).
-void invert_lower_in_place(const at::Tensor& lower, int64_t block) {
+void invert_lower_on_device(const at::Tensor& lower, int64_t block) {
   const int64_t n = lower.size(0);
   const int64_t whole = n / block * block;
   if (whole > 0) {

@@ -9,7 +9,7 @@ namespace quench::quantizers {
 
 // A lower triangle [n, n] with zeros above it becomes its inverse. `block`: a power of two from 32
 // on; 3 n `block` numbers are needed beside it.
-void invert_lower_in_place(const at::Tensor& lower, int64_t block = 512);
+void invert_lower_on_device(const at::Tensor& lower, int64_t block = 512);
 
 // A becomes J Aᵀ J: element [i, j] changes places with [n - 1 - j, n - 1 - i]. 2 `tile`² numbers
 // are needed beside it.
