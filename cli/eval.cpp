@@ -46,10 +46,8 @@ void check_model(const Experiment& experiment, Context& context) {
     open_headers(context.catalog(), cell, context.hub());
   } catch (const Error& no_weights) {
     // Of a folder without weights the config says more; any other fault stands alone.
-    const bool without =
-        std::string_view(no_weights.what()).find(": no weights: ") != std::string::npos;
     const std::filesystem::path config = std::filesystem::path(cell.model) / "config.json";
-    if (!without || !is_file_at(config)) {
+    if (no_weights.code() != QUENCH_NOT_FOUND || !is_file_at(config)) {
       throw;
     }
     try {

@@ -24,7 +24,7 @@ namespace quench {
 
 namespace {
 
-constexpr size_t kMaxCellBytes = 4096;  // bytes
+constexpr size_t kMaxCellBytes = 4096;
 
 using TextRows = std::vector<std::vector<std::string>>;
 
@@ -195,7 +195,7 @@ nlohmann::json stored_in(const nlohmann::json& checkpoint) {
   return checkpoint.is_object() ? checkpoint.value("stored", nlohmann::json()) : nlohmann::json();
 }
 
-// TextRows of the table that wait for the error derived from their loss. Of one cell there may be
+// Rows of the table that wait for the error derived from their loss. Of one cell there may be
 // several losses, of two attempts or two runs, and some have no float loss beside them and so no
 // error.
 struct UnmatchedLosses {

@@ -215,6 +215,19 @@ quench_status quantize(Session& s, quench_quantizer* quantizer, quench_quantizer
   return s.quantizer->quantize(quantizer, state, &args, &s.error);
 }
 
+// All that the plugin does for one linear; afterwards only its op is left, which has no state.
+void quantize_and_end(Session& s, const std::string& parameters, uint32_t linear,
+                      Results& results) {
+  quench_quantizer* quantizer = create(s, parameters);
+  quench_quantizer_state* state = begin(s, quantizer);
+  Owned<float> weight(kFloat32, {4, 3});
+  Owned<float> dequantized(kFloat32, {4, 3});
+  REQUIRE(quantize(s, quantizer, state, linear, weight.view, dequantized.view, results) ==
+          QUENCH_OK);
+  s.quantizer->end(quantizer, state);
+  s.quantizer->destroy(quantizer);
+}
+
 }  // namespace
 
 TEST_CASE("wire tables: a quantizer does across a border what it does without", "[wire]") {
@@ -261,15 +274,9 @@ TEST_CASE("wire tables: a quantizer does across a border what it does without", 
 
 TEST_CASE("wire tables: an op is the host's until it releases it, once", "[wire]") {
   Session s;
-  quench_quantizer* quantizer = create(s, "{}");
-  quench_quantizer_state* state = begin(s, quantizer);
-  Owned<float> weight(kFloat32, {4, 3});
-  Owned<float> dequantized(kFloat32, {4, 3});
   Results results;
-  REQUIRE(quantize(s, quantizer, state, 1, weight.view, dequantized.view, results) == QUENCH_OK);
+  quantize_and_end(s, "{}", 1, results);
   REQUIRE(results.op != nullptr);
-  s.quantizer->end(quantizer, state);
-  s.quantizer->destroy(quantizer);
   CHECK(live_fakes() == 1);
 
   Owned<float> x(kFloat32, {300, 3});
@@ -293,33 +300,21 @@ TEST_CASE("wire tables: an op is the host's until it releases it, once", "[wire]
 
 TEST_CASE("wire tables: an op that does not tell its inputs does not across a border", "[wire]") {
   Session s;
-  quench_quantizer* quantizer = create(s, "silent");
-  quench_quantizer_state* state = begin(s, quantizer);
-  Owned<float> weight(kFloat32, {4, 3});
-  Owned<float> dequantized(kFloat32, {4, 3});
   Results results;
-  REQUIRE(quantize(s, quantizer, state, 1, weight.view, dequantized.view, results) == QUENCH_OK);
+  quantize_and_end(s, "silent", 1, results);
   REQUIRE(results.op != nullptr);
   CHECK(results.op->apply != nullptr);
   CHECK(results.op->inputs == nullptr);
-  s.quantizer->end(quantizer, state);
-  s.quantizer->destroy(quantizer);
   results.op->release(results.op->context);
   s.check_all_given_back();
 }
 
 TEST_CASE("wire tables: an op on keys and values changes those of the caller", "[wire]") {
   Session s;
-  quench_quantizer* quantizer = create(s, "cache");
-  quench_quantizer_state* state = begin(s, quantizer);
-  Owned<float> weight(kFloat32, {4, 3});
-  Owned<float> dequantized(kFloat32, {4, 3});
   Results results;
-  REQUIRE(quantize(s, quantizer, state, 0, weight.view, dequantized.view, results) == QUENCH_OK);
+  quantize_and_end(s, "cache", 0, results);
   const quench_cache_op& op = results.cache_op;
   REQUIRE(op.apply != nullptr);
-  s.quantizer->end(quantizer, state);
-  s.quantizer->destroy(quantizer);
   CHECK(live_fakes() == 1);
 
   const int64_t length = GENERATE(2, 700);  // in messages, in shared memory
