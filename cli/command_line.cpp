@@ -9,6 +9,8 @@
 #include <limits>
 #include <string_view>
 
+#include "cli/terminal_text.hpp"
+
 namespace quench {
 
 Option Option::required() {
@@ -354,7 +356,7 @@ std::function<int()> CommandLine::parse(int argc, const char* const* argv) {
     throw UsageError(QUENCH_INVALID_ARGUMENT, message);
   }
   if (argc < 2) {
-    fmt::print("{}", app_->help());
+    fmt::print("{}", fitted_help(app_->help()));
     asked_for_help_ = true;
     return [] { return 2; };
   }
@@ -366,8 +368,12 @@ std::function<int()> CommandLine::parse(int argc, const char* const* argv) {
   }
   try {
     app_->parse(static_cast<int>(words.size()), words.data());
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", fitted_help(app_->help()));
+    asked_for_help_ = true;
+    return [] { return 0; };
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() == 0) {  // --help, --version
+    if (error.get_exit_code() == 0) {  // --version
       asked_for_help_ = true;
       return [code = app_->exit(error)] { return code; };
     }

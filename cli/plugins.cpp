@@ -54,7 +54,7 @@ int show(Context& context, const PluginsOptions& options) {
   if (answers()) {
     answer(plugin_show_json(context.catalog(), options.subject));
   } else {
-    fmt::print("{}", plugin_show(context.catalog(), options.subject));
+    fmt::print("{}", fitted_help(plugin_show(context.catalog(), options.subject)));
   }
   return kExitOk;
 }

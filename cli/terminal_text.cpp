@@ -27,20 +27,49 @@ std::optional<size_t> output_columns() {
   return terminal_columns(::fileno(results()));
 }
 
-std::string fitted_lines(const std::string& text, size_t indent) {
-  const std::optional<size_t> columns = output_columns();
-  if (!columns) {
-    return text;
-  }
+namespace {
+
+// Every line that does not fit folded, with the indent that `indent_of` gives for it.
+template <typename IndentOf>
+std::string folded_lines(const std::string& text, size_t columns, IndentOf indent_of) {
   std::string out;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
-    out += columns_of(line) <= *columns ? line : folded(line, *columns, indent);
+    out += columns_of(line) <= columns ? line : folded(line, columns, indent_of(line));
     out += end < text.size() ? "\n" : "";
     begin = end + 1;
   }
   return out;
+}
+
+// Where the explanation of a line "  --option VALUE    explanation" begins, and the text of one
+// without an option.
+size_t explanation_of(const std::string& line) {
+  const size_t text = std::min(line.find_first_not_of(' '), line.size());
+  const size_t gap = line.find("  ", text);
+  return gap == std::string::npos ? text : line.find_first_not_of(' ', gap);
+}
+
+}  // namespace
+
+std::string fitted_lines(const std::string& text, size_t indent) {
+  const std::optional<size_t> columns = output_columns();
+  return columns ? folded_lines(text, *columns, [&](const std::string&) { return indent; }) : text;
+}
+
+std::string folded_help(const std::string& text, size_t columns) {
+  constexpr size_t kLeastRoom = 20;  // columns for the explanations beside their options
+  constexpr size_t kBelow = 6;       // their indent where there is less
+  return folded_lines(text, columns, [&](const std::string& line) {
+    const size_t indent = explanation_of(line);
+    return indent + kLeastRoom <= columns ? indent : kBelow;
+  });
+}
+
+std::string fitted_help(const std::string& text) {
+  const std::optional<size_t> columns = output_columns();
+  return columns ? folded_help(text, *columns) : text;
 }
 
 namespace {

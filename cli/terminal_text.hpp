@@ -24,7 +24,14 @@ std::optional<size_t> output_columns();
 // first part of a line is indented.
 std::string fitted_lines(const std::string& text, size_t indent = 2);
 
-// Prints one line to results(), folded likewise.
+// Folds what does not fit of a text of lines "  --option VALUE    explanation": explanations go on
+// where they began, and a little indented where that leaves them no room.
+std::string folded_help(const std::string& text, size_t columns);
+
+// The same for output_columns().
+std::string fitted_help(const std::string& text);
+
+// Prints one line to results(), folded as fitted_lines() does.
 template <typename... Args>
 void print_line(fmt::format_string<Args...> format, Args&&... args) {
   fmt::print(results(), "{}\n", fitted_lines(fmt::format(format, std::forward<Args>(args)...)));

@@ -87,3 +87,21 @@ TEST_CASE("folded: words stay whole, what is longer than a line does not", "[cli
     }
   }
 }
+
+TEST_CASE("folded help: an explanation goes on where it began", "[cli]") {
+  const std::string help =
+      "Usage: quench run [OPTIONS] MANIFEST\n"
+      "\n"
+      "  -o,--out FOLDER             Where records go and all else that is written\n"
+      "                              Another long explanation, without an option\n";
+  CHECK(folded_help(help, 80) == help);
+  CHECK(folded_help(help, 55) ==
+        "Usage: quench run [OPTIONS] MANIFEST\n"
+        "\n"
+        "  -o,--out FOLDER             Where records go and all\n"
+        "                              else that is written\n"
+        "                              Another long explanation,\n"
+        "                              without an option\n");
+  CHECK(folded_help("  -o,--out FOLDER             Where records go", 40) ==
+        "  -o,--out FOLDER             Where\n      records go");
+}
