@@ -131,16 +131,19 @@ int why(const WhyOptions& options, Context& context) {
     return kExitOk;
   }
   constexpr size_t kExplained = 4;
-  if (found.size() > kExplained) {
-    fmt::print(results(), "{} cells match \"{}\"; more words, or a whole name, explain one:\n",
-               found.size(), printable(options.cell));
+  const bool few = found.size() <= kExplained;
+  if (found.size() > 1) {
+    fmt::print(results(), "{} cells match \"{}\"{}:\n", found.size(), printable(options.cell),
+               few ? "" : "; more words, or a whole name, explain one");
     for (const size_t i : found) {
       fmt::print(results(), "  {}\n", cell_name(run.experiments[cells[i].job], cells[i]));
     }
+  }
+  if (!few) {
     return kExitOk;
   }
   for (size_t i = 0; i < found.size(); ++i) {
-    fmt::print(results(), "{}", i == 0 ? "" : "\n");
+    fmt::print(results(), "{}", found.size() == 1 ? "" : "\n");
     explain(run, cells[found[i]], knowledge);
   }
   return kExitOk;
