@@ -121,8 +121,14 @@ class Tasks final : public kit::RecordMetric {
         continue;
       }
       const std::string forced = exam.task.fixed_shots ? "" : params_.shots_from;
-      exam.shot_split =
-          find_split(exam.task, names_or(forced, exam.task.shot_splits), params_.data.path, host);
+      const std::vector<std::string> shot_splits = names_or(forced, exam.task.shot_splits);
+      if (shot_splits.empty()) {
+        kit::fail(QUENCH_INVALID_ARGUMENT,
+                  "task %s: its file names no split for shots: give `shots_from`, or "
+                  "`shots: {splits: [...]}` in the file",
+                  exam.task.name.c_str());
+      }
+      exam.shot_split = find_split(exam.task, shot_splits, params_.data.path, host);
       if (exam.shot_split.name == exam.split.name) {
         exam.shot_split.files.clear();  // shots come from the questions' own records
       } else {
