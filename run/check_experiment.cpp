@@ -339,7 +339,12 @@ void check_experiment(Catalog& catalog, const Experiment& experiment, const HubE
     const CheckpointCell& cell = experiment.checkpoints[i];
     if (experiment.training == nullptr && !is_hub_spec(cell.location) &&
         (!experiment.is_share || read.contains(i))) {
-      checks.attempt("", [&] { check_file("checkpoint", cell.location); });
+      checks.attempt("", [&] {
+        check_file("checkpoint", cell.location);
+        if (const std::string absence = weights_absence(cell, hub); !absence.empty()) {
+          fail(QUENCH_NOT_FOUND, "checkpoint {}", absence);
+        }
+      });
     }
   }
   check_texts(catalog, experiment, hub, /*planned=*/false, checks);

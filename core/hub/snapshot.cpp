@@ -1,8 +1,11 @@
 #include "core/hub/snapshot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -18,22 +21,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether all files that an index of shards names are beside it. One that cannot be read is
-// reported when it is opened.
-bool has_shards(const fs::path& index) {
+// The files that an index of shards names. One that cannot be read is reported when it is opened.
+std::set<std::string> shards_of(const fs::path& index) {
   constexpr uint64_t kMaxIndex = uint64_t{64} << 20;
+  std::set<std::string> shards;
   try {
     const nlohmann::json document = parse_json(read_file(index, kMaxIndex), index.string());
     for (const auto& [tensor, shard] : document.at("weight_map").items()) {
-      std::error_code error;
-      if (!fs::exists(index.parent_path() / shard.get<std::string>(), error)) {
-        return false;
-      }
+      shards.insert(shard.get<std::string>());
     }
   } catch (const std::exception&) {
-    return true;
+    return {};
   }
-  return true;
+  return shards;
 }
 
 }  // namespace
@@ -89,13 +89,34 @@ bool has_weights(const fs::path& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator it(folder, error), end; !error && it != end;
        it.increment(error)) {
-    const fs::path& path = it->path();
-    if (path.filename().string().ends_with(".index.json") && !has_shards(path)) {
-      return false;
-    }
-    any = any || holds_weights(path);
+    any = any || holds_weights(it->path());
   }
-  return any;
+  return any && missing_weights(folder).empty();
+}
+
+std::string missing_weights(const fs::path& folder) {
+  std::error_code error;
+  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
+    const fs::path& path = it->path();
+    if (holds_weights(path) && !fs::exists(path, error)) {
+      return fmt::format("{}: links to a file that does not exist", printable(path.string(), 4096));
+    }
+    if (!path.filename().string().ends_with(".index.json")) {
+      continue;
+    }
+    const std::set<std::string> shards = shards_of(path);
+    const auto is_here = [&](const std::string& shard) {
+      std::error_code unseen;
+      return fs::exists(folder / shard, unseen);
+    };
+    const auto missing = std::find_if_not(shards.begin(), shards.end(), is_here);
+    // Of an index without any of its shards, the weights lie in files of another format.
+    if (missing != shards.end() && std::any_of(shards.begin(), shards.end(), is_here)) {
+      return fmt::format("{}: names {}, which is not beside it", printable(path.string(), 4096),
+                         printable(*missing));
+    }
+  }
+  return "";
 }
 
 }  // namespace quench

@@ -18,8 +18,11 @@ std::vector<std::filesystem::path> entries_below(const std::filesystem::path& fo
 
 // Whether a file of this name holds weights, by its ending.
 bool holds_weights(const std::filesystem::path& file);
-// Whether a snapshot has files of weights, and all shards that its indices name. A run with
+// Whether a snapshot has files of weights, none of which is missing. A run with
 // `storage: {evict: done}` removes weights and leaves the rest; other tools fetch single files.
 bool has_weights(const std::filesystem::path& folder);
+// What a folder lacks of its weights, as a sentence: a shard whose index and neighbours are there,
+// the target of a link. "" if nothing is known to be missing.
+std::string missing_weights(const std::filesystem::path& folder);
 
 }  // namespace quench

@@ -174,3 +174,35 @@ TEST_CASE(
     CHECK(run_with_home(here, {"plan", "m.yaml"}, shut).code == 0);
   }
 }
+
+TEST_CASE("plan, run: a shard that its index names and that is not there is told before any work",
+          "[cli]") {
+  const Workplace here(Page::kNone);
+  fs::create_directory(here.folder() / "model");
+  here.folder().write("model/config.json", "{}");
+  here.folder().write("model/model.safetensors.index.json",
+                      R"({"weight_map": {"x": "a.safetensors", "y": "b.safetensors"}})");
+  // Another tool fetched only the index of the other format.
+  here.folder().write("model/pytorch_model.bin.index.json",
+                      R"({"weight_map": {"x": "a.bin", "y": "b.bin"}})");
+  here.folder().write("m.yaml",
+                      "checkpoints: {model: model}\n"
+                      "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
+                      "corpora: {v: {text: {path: m.yaml}}}\n");
+  const std::string missing =
+      "model.safetensors.index.json: names b.safetensors, which is not beside it";
+  here.folder().write("model/a.safetensors", "");
+  const Outcome planned = here.run({"plan", "m.yaml"});
+  CHECK_THAT(planned.out, Contains("blocked") && Contains(missing));
+  const Outcome ran = here.run({"run", "m.yaml"});
+  CHECK(ran.code == 2);
+  CHECK_THAT(ran.err, Contains("checkpoint ") && Contains(missing));
+  CHECK_FALSE(fs::exists(here.folder() / "runs"));
+  here.folder().write("model/b.safetensors", "");
+  CHECK_THAT(here.run({"plan", "m.yaml"}).out, !Contains("not beside it"));
+
+  fs::remove(here.folder() / "model/b.safetensors");
+  fs::create_symlink("gone", here.folder() / "model/b.safetensors");
+  CHECK_THAT(here.run({"plan", "m.yaml"}).out,
+             Contains("b.safetensors: links to a file that does not exist"));
+}

@@ -71,7 +71,9 @@ std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hu
   try {
     const fs::path path = locate_checkpoint(cell, hub).path;
     if (!is_hub_spec(cell.location)) {
-      return exists_at(path) ? "" : path.string() + " does not exist";
+      return !exists_at(path)     ? path.string() + " does not exist"
+             : is_folder_at(path) ? missing_weights(path)
+                                  : "";
     }
     return has_weights(path)
                ? ""
