@@ -6,9 +6,11 @@
 #include "cli/amounts.hpp"
 #include "cli/manifest_options.hpp"
 #include "cli/report_in_python.hpp"
+#include "core/base/io/look.hpp"
 #include "core/hub/fetch/fetch_plan.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "run/grid/grid.hpp"
+#include "run/manifest/branches.hpp"
 #include "run/manifest/resolve_items.hpp"
 
 namespace quench {
@@ -85,6 +87,9 @@ FetchPlan HubSession::plan(const std::string& source, const std::vector<std::str
     if (is_hub_spec(source)) {
       const HubSpec spec = parse_hub_spec(source);
       return std::vector<FetchRequest>{{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
+    }
+    if (const std::string hint = hub_hint(source); !hint.empty() && !exists_at(source)) {
+      fail(QUENCH_NOT_FOUND, "{} does not exist{}", printable(source, 4096), hint);
     }
     const Manifest manifest = load_manifest(source, sets, study_reader(context_));
     std::vector<Experiment> experiments = resolve(manifest);

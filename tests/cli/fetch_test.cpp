@@ -116,6 +116,14 @@ TEST_CASE("fetch: without libcurl all else works, and fetch says what is missing
   CHECK(scene.run({"fetch", "hf://org/name", "--dry-run"}).code == 0);  // the trick was the cause
 }
 
+TEST_CASE("fetch: a repository without its scheme is told by its name", "[cli]") {
+  const Scene scene;
+  const Outcome got = scene.run({"fetch", "org/name", "--dry-run"});
+  CHECK(got.code == 2);
+  CHECK_THAT(got.err, Contains("org/name does not exist; did you mean hf://org/name?"));
+  CHECK_THAT(scene.run({"fetch", "gone.yaml"}).err, !Contains("did you mean hf://"));
+}
+
 TEST_CASE("fetch: the table of --dry-run fits the terminal", "[cli]") {
   Scene scene;
   scene.server.add_model("organisation/a-model-with-a-long-name/a-long-revision-step1000", 3 << 20);
