@@ -1,11 +1,11 @@
 #include "train/training_log.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string_view>
 
 #include "core/base/io/file.hpp"
+#include "core/base/json/or_null.hpp"
 #include "core/error.hpp"
 #include "core/store/sealed_line.hpp"
 
@@ -18,10 +18,6 @@ namespace fs = std::filesystem;
 constexpr uint64_t kLargestLog = uint64_t{4} << 30;
 constexpr std::string_view kRow = "row";
 constexpr std::string_view kUnsealed = "{\"gradient_norm\":";  // how rows began before
-
-nlohmann::json or_null(const std::optional<double>& value) {
-  return value && std::isfinite(*value) ? nlohmann::json(*value) : nlohmann::json();
-}
 
 nlohmann::json to_json(const TrainingRow& row) {
   return {{"step", row.step},

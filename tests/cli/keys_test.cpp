@@ -261,6 +261,14 @@ TEST_CASE("keys: they hold the host's arithmetic, the C library's and no path", 
                       !Catch::Contains(quench::test::binary_dir().string()));
 }
 
+TEST_CASE("why: of two to four cells it lists the names before it explains each", "[cli][keys]") {
+  const Study study;
+  const Outcome got = study.here.run({"why", "m.yaml", "tiny"});
+  CHECK(got.code == 0);
+  CHECK_THAT(got.out, Catch::StartsWith("3 cells match \"tiny\":\n  tiny, ") &&
+                          Catch::Matches("(.|\n)*\n\ntiny, (.|\n)*key (.|\n)*\n\ntiny, (.|\n)*"));
+}
+
 TEST_CASE("why: of more than four cells it lists the names", "[cli][keys]") {
   const Study study;
   const Outcome got =
