@@ -283,6 +283,10 @@ TEST_CASE("task data: a task without a question that can be scored fails its gro
       "scored)";
   CHECK(details.at("failed") ==
         nlohmann::json{{"long", "task long, " + fault}, {"second", "task second, " + fault}});
+  const Finished shots = run_quench(spec("sound,shots=1"));
+  CHECK(shots.code != 0);
+  CHECK_THAT(shots.err, Catch::Contains("task sound: its file names no split for shots: give "
+                                        "`shots_from`, or `shots: {splits: [...]}` in the file"));
   const Finished none = run_quench(spec("long+both"));
   CHECK(none.code == 1);
   CHECK_THAT(none.err, Catch::Contains("metric tasks: task long, " + fault));
