@@ -10,6 +10,7 @@
 #include <sstream>
 #include <unordered_map>
 
+#include "core/base/config/yaml_fault.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -173,85 +174,6 @@ class TreeBuilder : public YAML::EventHandler {
   size_t count_ = 0;
 };
 
-// The number of the last line up to `last` whose indentation holds a tab, or 0. Two lines at most
-// are looked at: what the parser complains about begins in one of them.
-int line_indented_by_tab(std::string_view text, int last) {
-  int found = 0;
-  int number = 1;
-  for (size_t from = 0; from < text.size() && number <= last; ++number) {
-    const size_t end = std::min(text.find('\n', from), text.size());
-    const std::string_view line = text.substr(from, end - from);
-    const std::string_view blanks = line.substr(0, line.find_first_not_of(" \t"));
-    if (number + 1 >= last && blanks.find('\t') != std::string_view::npos) {
-      found = number;
-    }
-    from = end + 1;
-  }
-  return found;
-}
-
-// What is wrong with the indentation of a line, or "": it is none of those that are open above it.
-std::string indentation_fault(std::string_view text, int at) {
-  std::vector<std::pair<size_t, int>> open;  // indentation, its line
-  int number = 1;
-  for (size_t from = 0; from < text.size(); ++number) {
-    const size_t end = std::min(text.find('\n', from), text.size());
-    const std::string_view line = text.substr(from, end - from);
-    from = end + 1;
-    size_t indent = line.find_first_not_of(" \r");
-    if (indent == std::string_view::npos || line[indent] == '#') {
-      continue;
-    }
-    const auto distance = [&](const auto& each) {
-      return std::max(each.first, indent) - std::min(each.first, indent);
-    };
-    if (number == at) {
-      const auto near =
-          std::min_element(open.rbegin(), open.rend(),
-                           [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
-      return near == open.rend() || near->first == indent
-                 ? ""
-                 : fmt::format("the line is indented by {}, wanted {}, as in line {}", indent,
-                               near->first, near->second);
-    }
-    std::erase_if(open, [&](const auto& each) { return each.first >= indent; });
-    open.emplace_back(indent, number);
-    while (line.substr(indent).starts_with("- ")) {  // what follows a dash is indented, too
-      indent = std::min(line.find_first_not_of(' ', indent + 1), line.size());
-      open.emplace_back(indent, number);
-    }
-  }
-  return "";
-}
-
-// "9:16: wanted a space behind `:`" where a line, up to the column of the parser's complaint, lacks
-// one that YAML needs; else "".
-std::string missing_space(std::string_view text, const YAML::Exception& error) {
-  size_t from = 0;
-  for (int i = 0; i < error.mark.line && from < text.size(); ++i) {
-    from = std::min(text.find('\n', from), text.size() - 1) + 1;
-  }
-  const std::string_view line = text.substr(from, text.find('\n', from) - from);
-  const auto behind = [&](char sign, size_t at) {
-    return fmt::format("{}:{}: wanted a space behind `{}`", error.mark.line + 1, at + 2, sign);
-  };
-  if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
-    // `bits:[3, 4]` is a word with a list behind it, at which the parser stops.
-    const auto at = static_cast<size_t>(error.mark.column);
-    if (at > 0 && at < line.size() && line[at - 1] == ':' && (line[at] == '[' || line[at] == '{')) {
-      return behind(':', at - 1);
-    }
-  }
-  if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
-    const size_t first = line.find_first_not_of(' ');
-    if (first + 1 < line.size() && line[first] == '-' &&
-        std::string_view(" -\t\r").find(line[first + 1]) == std::string_view::npos) {
-      return behind('-', first);
-    }
-  }
-  return "";
-}
-
 // Refuses bytes that no manifest needs and that can hide text from a reader.
 void refuse_odd_bytes(std::string_view text, const std::string& name) {
   const auto control = std::find_if(text.begin(), text.end(), [](char c) {
@@ -363,21 +285,7 @@ YamlNode parse_yaml(std::string_view text, const std::string& name) {
     }
     return root;
   } catch (const YAML::Exception& error) {
-    const int tabbed = line_indented_by_tab(text, error.mark.line + 1);
-    if (tabbed > 0) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}:{}: the line is indented by a tab; wanted spaces", name,
-           tabbed);
-    }
-    if (const std::string missing = missing_space(text, error); !missing.empty()) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}:{}", name, missing);
-    }
-    if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
-      if (const std::string fault = indentation_fault(text, error.mark.line + 1); !fault.empty()) {
-        fail(QUENCH_INVALID_ARGUMENT, "{}:{}: {}", name, error.mark.line + 1, fault);
-      }
-    }
-    fail(QUENCH_INVALID_ARGUMENT, "{}:{}:{}: {}", name, error.mark.line + 1, error.mark.column + 1,
-         error.msg);
+    fail(QUENCH_INVALID_ARGUMENT, "{}:{}", name, yaml_fault(text, error));
   }
 }
 

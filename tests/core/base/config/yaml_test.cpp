@@ -71,7 +71,19 @@ TEST_CASE("yaml: what is refused names its line and column", "[config]") {
       {"", "m.yaml: empty; wanted a mapping"},
       {"# only a comment\n", "m.yaml: empty; wanted a mapping"},
       {"a: 1\n\tb: 2\n", "m.yaml:2: the line is indented by a tab; wanted spaces"},
-      {"a: [1, 2\nb: 3\n", "m.yaml:2:2: end of sequence flow not found"},
+      {"a: [1, 2\nb: 3\n",
+       "m.yaml:2:2: the `[` of line 1, column 4 is not closed; wanted `]` or `,`"},
+      {"c: {a: tiny b: x}\n",
+       "m.yaml:1:14: the `{` of line 1, column 4 is not closed; wanted `}` or `,`"},
+      {"c: {a: \"tiny}\n", "m.yaml:2:1: the `\"` of line 1, column 8 is not closed; wanted `\"`"},
+      {"c: {a: [1, 2}\n",
+       "m.yaml:1:13: a bracket that does not close the `[` of line 1, column 8; wanted `]`"},
+      {"c: {a: it's [1, 2}  # it's {\n",
+       "m.yaml:1:13: the `{` of line 1, column 4 is not closed; wanted `}` or `,`"},
+      {"c: {a: 1}}\n", "m.yaml:1:10: a bracket that closes none; wanted none"},
+      {"q: rtn: 4\n",
+       "m.yaml:1:7: a value with a `:` behind it; wanted each entry in a line of its own, or {...} "
+       "around those that lie inside another"},
       {"q:\n  - rtn: {bits:[3, 4]}\n", "m.yaml:2:16: wanted a space behind `:`"},
       {"q:\n  - rtn: {bits: 3, x:{a: 1}}\n", "m.yaml:2:22: wanted a space behind `:`"},
       {"q:\n  - gptq: {}\n  -rtn: {}\n", "m.yaml:3:4: wanted a space behind `-`"},
@@ -91,7 +103,9 @@ TEST_CASE("yaml: a line that is indented like none above it is told so, with the
        "m.yaml:3: the line is indented by 6, wanted 4, as in line 2"},
       {"a:\n    b: 1\n\n  # a comment\n  c: 2\n",
        "m.yaml:5: the line is indented by 2, wanted 4, as in line 2"},
-      {"a: 1\n  b: 2\n", "m.yaml:2:4: illegal map value"},
+      {"a: 1\n  b: 2\n",
+       "m.yaml:2:4: a value with a `:` behind it; wanted each entry in a line of its own, or {...} "
+       "around those that lie inside another"},
   };
   for (const auto& [text, wanted] : cases) {
     CAPTURE(text);

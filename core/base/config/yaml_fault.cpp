@@ -1,0 +1,178 @@
+#include "core/base/config/yaml_fault.hpp"
+
+#include <fmt/format.h>
+#include <yaml-cpp/exceptions.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace quench {
+
+namespace {
+
+// The number of the last line up to `last` whose indentation holds a tab, or 0. Two lines at most
+// are looked at: what the parser complains about begins in one of them.
+int line_indented_by_tab(std::string_view text, int last) {
+  int found = 0;
+  int number = 1;
+  for (size_t from = 0; from < text.size() && number <= last; ++number) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    const std::string_view blanks = line.substr(0, line.find_first_not_of(" \t"));
+    if (number + 1 >= last && blanks.find('\t') != std::string_view::npos) {
+      found = number;
+    }
+    from = end + 1;
+  }
+  return found;
+}
+
+// What is wrong with the indentation of a line, or "": it is none of those that are open above it.
+std::string indentation_fault(std::string_view text, int at) {
+  std::vector<std::pair<size_t, int>> open;  // indentation, its line
+  int number = 1;
+  for (size_t from = 0; from < text.size(); ++number) {
+    const size_t end = std::min(text.find('\n', from), text.size());
+    const std::string_view line = text.substr(from, end - from);
+    from = end + 1;
+    size_t indent = line.find_first_not_of(" \r");
+    if (indent == std::string_view::npos || line[indent] == '#') {
+      continue;
+    }
+    const auto distance = [&](const auto& each) {
+      return std::max(each.first, indent) - std::min(each.first, indent);
+    };
+    if (number == at) {
+      const auto near =
+          std::min_element(open.rbegin(), open.rend(),
+                           [&](const auto& a, const auto& b) { return distance(a) < distance(b); });
+      return near == open.rend() || near->first == indent
+                 ? ""
+                 : fmt::format("the line is indented by {}, wanted {}, as in line {}", indent,
+                               near->first, near->second);
+    }
+    std::erase_if(open, [&](const auto& each) { return each.first >= indent; });
+    open.emplace_back(indent, number);
+    while (line.substr(indent).starts_with("- ")) {  // what follows a dash is indented, too
+      indent = std::min(line.find_first_not_of(' ', indent + 1), line.size());
+      open.emplace_back(indent, number);
+    }
+  }
+  return "";
+}
+
+// "9:16: wanted a space behind `:`" where a line, up to the column of the parser's complaint, lacks
+// one that YAML needs; else "".
+std::string missing_space(std::string_view text, const YAML::Exception& error) {
+  size_t from = 0;
+  for (int i = 0; i < error.mark.line && from < text.size(); ++i) {
+    from = std::min(text.find('\n', from), text.size() - 1) + 1;
+  }
+  const std::string_view line = text.substr(from, text.find('\n', from) - from);
+  const auto behind = [&](char sign, size_t at) {
+    return fmt::format("{}:{}: wanted a space behind `{}`", error.mark.line + 1, at + 2, sign);
+  };
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP_FLOW) {
+    // `bits:[3, 4]` is a word with a list behind it, at which the parser stops.
+    const auto at = static_cast<size_t>(error.mark.column);
+    if (at > 0 && at < line.size() && line[at - 1] == ':' && (line[at] == '[' || line[at] == '{')) {
+      return behind(':', at - 1);
+    }
+  }
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
+    const size_t first = line.find_first_not_of(' ');
+    if (first + 1 < line.size() && line[first] == '-' &&
+        std::string_view(" -\t\r").find(line[first + 1]) == std::string_view::npos) {
+      return behind('-', first);
+    }
+  }
+  return "";
+}
+
+// A bracket or a quote that is not closed yet, and where it stands, both counted from 1.
+struct Opened {
+  char sign = 0;
+  int line = 0;
+  int column = 0;
+  char closing() const { return sign == '{' ? '}' : sign == '[' ? ']' : sign; }
+  bool is_quote() const { return sign == '"' || sign == '\''; }
+};
+
+bool is_in(std::string_view signs, char sign) {
+  return signs.find(sign) != std::string_view::npos;
+}
+
+// What is open in front of a place, the innermost last.
+std::vector<Opened> open_at(std::string_view text, const YAML::Mark& place) {
+  std::vector<Opened> open;
+  int line = 1;
+  int column = 1;
+  char before = '\n';
+  bool comment = false;
+  for (const char c : text) {
+    if (line > place.line + 1 || (line == place.line + 1 && column > place.column)) {
+      break;
+    }
+    const bool quoted = !open.empty() && open.back().is_quote();
+    comment = c != '\n' && (comment || (!quoted && c == '#' && is_in(" \n", before)));
+    if (quoted ? c == open.back().sign && before != '\\'
+               : !comment && is_in("}]", c) && !open.empty()) {
+      open.pop_back();
+    } else if (!quoted && !comment &&
+               (is_in("{[", c) || (is_in("\"'", c) && is_in(" \n[{,:", before)))) {
+      open.push_back({c, line, column});
+    }
+    before = c;
+    column = c == '\n' ? 1 : column + 1;
+    line += c == '\n' ? 1 : 0;
+  }
+  return open;
+}
+
+// What is wrong with the brackets, quotes and colons of a line, or "".
+std::string sign_fault(std::string_view text, const YAML::Exception& error) {
+  const std::vector<Opened> open = open_at(text, error.mark);
+  if (error.msg == YAML::ErrorMsg::MAP_VALUE) {
+    return "a value with a `:` behind it; wanted each entry in a line of its own, or {...} around "
+           "those that lie inside another";
+  }
+  if (error.msg == YAML::ErrorMsg::FLOW_END) {
+    return open.empty()
+               ? "a bracket that closes none; wanted none"
+               : fmt::format(
+                     "a bracket that does not close the `{}` of line {}, column "
+                     "{}; wanted `{}`",
+                     open.back().sign, open.back().line, open.back().column, open.back().closing());
+  }
+  if (open.empty() || (error.msg != YAML::ErrorMsg::END_OF_MAP_FLOW &&
+                       error.msg != YAML::ErrorMsg::END_OF_SEQ_FLOW &&
+                       error.msg != YAML::ErrorMsg::EOF_IN_SCALAR)) {
+    return "";
+  }
+  return fmt::format("the `{}` of line {}, column {} is not closed; wanted `{}`{}",
+                     open.back().sign, open.back().line, open.back().column, open.back().closing(),
+                     open.back().is_quote() ? "" : " or `,`");
+}
+
+}  // namespace
+
+std::string yaml_fault(std::string_view text, const YAML::Exception& error) {
+  const int line = error.mark.line + 1;
+  if (const int tabbed = line_indented_by_tab(text, line); tabbed > 0) {
+    return fmt::format("{}: the line is indented by a tab; wanted spaces", tabbed);
+  }
+  if (std::string missing = missing_space(text, error); !missing.empty()) {
+    return missing;
+  }
+  if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
+    if (const std::string fault = indentation_fault(text, line); !fault.empty()) {
+      return fmt::format("{}: {}", line, fault);
+    }
+  }
+  const std::string fault = sign_fault(text, error);
+  return fmt::format("{}:{}: {}", line, error.mark.column + 1, fault.empty() ? error.msg : fault);
+}
+
+}  // namespace quench
