@@ -5,6 +5,7 @@
 
 using quench::columns_of;
 using quench::folded;
+using quench::folded_help;
 using quench::progress_line;
 using quench::ProgressState;
 
