@@ -95,6 +95,7 @@ bool has_weights(const fs::path& folder) {
 }
 
 std::string missing_weights(const fs::path& folder) {
+  std::string fault;  // of an index; a link that leads nowhere explains more
   std::error_code error;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     const fs::path& path = it->path();
@@ -112,11 +113,11 @@ std::string missing_weights(const fs::path& folder) {
     const auto missing = std::find_if_not(shards.begin(), shards.end(), is_here);
     // Of an index without any of its shards, the weights lie in files of another format.
     if (missing != shards.end() && std::any_of(shards.begin(), shards.end(), is_here)) {
-      return fmt::format("{}: names {}, which is not beside it", printable(path.string(), 4096),
-                         printable(*missing));
+      fault = fmt::format("{}: names {}, which is not beside it", printable(path.string(), 4096),
+                          printable(*missing));
     }
   }
-  return "";
+  return fault;
 }
 
 }  // namespace quench
