@@ -167,7 +167,7 @@ void Progress::log(int level, std::string_view module, std::string_view message)
                     : level >= QUENCH_LOG_WARNING ? Tone::kWarning
                                                   : Tone::kPlain;
   const std::string text = name + line;
-  write(coloured(terminal_ ? folded(text, columns()) : text, tone) + "\n");
+  write(coloured(terminal_ ? folded(text, columns(), 2, LongWord::kUncut) : text, tone) + "\n");
 }
 
 }  // namespace quench

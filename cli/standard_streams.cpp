@@ -11,6 +11,7 @@
 #include <iostream>
 
 #include "cli/answer.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -23,11 +24,12 @@ constexpr std::string_view kWarning = "warning: ";
 std::FILE* own_stream = nullptr;
 
 void print_message(const std::string& line, Tone tone) {
+  const std::optional<size_t> columns = terminal_columns(STDERR_FILENO);
   std::string out;
   for (size_t begin = 0; begin <= line.size();) {  // a message may have several lines
     const size_t end = std::min(line.find('\n', begin), line.size());
-    out += coloured(printable(std::string_view(line).substr(begin, end - begin), kMaxLine), tone);
-    out += '\n';
+    const std::string text = printable(std::string_view(line).substr(begin, end - begin), kMaxLine);
+    out += coloured(columns ? folded(text, *columns, 2, LongWord::kUncut) : text, tone) + '\n';
     begin = end + 1;
   }
   std::fputs(out.c_str(), stderr);

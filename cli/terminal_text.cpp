@@ -31,12 +31,13 @@ namespace {
 
 // Every line that does not fit folded, with the indent that `indent_of` gives for it.
 template <typename IndentOf>
-std::string folded_lines(const std::string& text, size_t columns, IndentOf indent_of) {
+std::string folded_lines(const std::string& text, size_t columns, LongWord longer,
+                         IndentOf indent_of) {
   std::string out;
   for (size_t begin = 0; begin < text.size();) {
     const size_t end = std::min(text.find('\n', begin), text.size());
     const std::string line = text.substr(begin, end - begin);
-    out += columns_of(line) <= columns ? line : folded(line, columns, indent_of(line));
+    out += columns_of(line) <= columns ? line : folded(line, columns, indent_of(line), longer);
     out += end < text.size() ? "\n" : "";
     begin = end + 1;
   }
@@ -55,13 +56,15 @@ size_t explanation_of(const std::string& line) {
 
 std::string fitted_lines(const std::string& text, size_t indent) {
   const std::optional<size_t> columns = output_columns();
-  return columns ? folded_lines(text, *columns, [&](const std::string&) { return indent; }) : text;
+  return columns ? folded_lines(text, *columns, LongWord::kCut,
+                                [&](const std::string&) { return indent; })
+                 : text;
 }
 
 std::string folded_help(const std::string& text, size_t columns) {
   constexpr size_t kLeastRoom = 20;  // columns for the explanations beside their options
   constexpr size_t kBelow = 6;       // their indent where there is less
-  return folded_lines(text, columns, [&](const std::string& line) {
+  return folded_lines(text, columns, LongWord::kUncut, [&](const std::string& line) {
     const size_t indent = explanation_of(line);
     return indent + kLeastRoom <= columns ? indent : kBelow;
   });
@@ -188,7 +191,7 @@ std::string shortened(const std::string& text, size_t columns) {
   return text.substr(0, end) + "…";
 }
 
-std::string folded(const std::string& message, size_t columns, size_t indent) {
+std::string folded(const std::string& message, size_t columns, size_t indent, LongWord longer) {
   std::string out;
   size_t used = 0;
   bool begins = true;    // no word stands on the line yet
@@ -205,7 +208,8 @@ std::string folded(const std::string& message, size_t columns, size_t indent) {
       out += ' ';
       ++used;
     }
-    while (columns > indent && used + columns_of(word) > columns) {  // longer than a line: a path
+    while (longer == LongWord::kCut && columns > indent &&
+           used + columns_of(word) > columns) {  // a path
       const size_t part = byte_at(word, columns - used);
       out += word.substr(0, part) + "\n" + std::string(indent, ' ');
       word = word.substr(part);

@@ -56,8 +56,13 @@ size_t columns_of(const std::string& text);
 // rate, and then the end of the step's name.
 std::string progress_line(const ProgressState& state, size_t columns);
 
+// What becomes of a word that is longer than a line. Of a path that is cut no terminal can tell
+// that it is one.
+enum class LongWord : uint8_t { kCut, kUncut };
+
 // Folds a message between its words so that no line is wider; lines after the first are indented.
-std::string folded(const std::string& message, size_t columns, size_t indent = 2);
+std::string folded(const std::string& message, size_t columns, size_t indent = 2,
+                   LongWord longer = LongWord::kCut);
 // The start of a text that is wider than `columns`, and "…". A number that would be cut is left out
 // whole: "step1000" does not become "step10…".
 std::string shortened(const std::string& text, size_t columns);

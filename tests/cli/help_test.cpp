@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <sstream>
 
 #include "core/version.hpp"
 #include "tests/cli/program.hpp"
+#include "tests/support/terminal.hpp"
 
 using Catch::Matchers::Contains;
 using quench::test::Outcome;
@@ -126,4 +128,31 @@ TEST_CASE("output: a reader that has seen enough ends the command quietly", "[cl
                 " plugins markdown | head -n 1\" 2>&1");
   CHECK(got.code == 0);
   CHECK(std::count(got.out.begin(), got.out.end(), '\n') == 1);
+}
+
+TEST_CASE("help: explanations and errors fit the terminal", "[cli]") {
+  const Workplace here;
+  here.folder().write("m.yaml", "checkpoints: {model: tiny, revisions: [a b}\n");
+  const Workplace::Arguments shown[] = {
+      {"--help"}, {"help", "run"}, {"plugins", "show", "template_quantizer"}, {"plan", "m.yaml"}};
+  for (const unsigned short columns : {60, 80}) {
+    for (const Workplace::Arguments& arguments : shown) {
+      CAPTURE(columns, arguments);
+      const std::optional<quench::test::Terminal> terminal = quench::test::Terminal::open();
+      quench::test::skip_unless(terminal.has_value(),
+                                "there is no pseudo-terminal (is /dev/pts mounted?)");
+      terminal->set_columns(columns);
+      quench::ChildProcess process = terminal->start(here.command(arguments));
+      std::istringstream lines(terminal->read_until("\004", std::chrono::seconds(60)));
+      process.wait();
+      for (std::string line; std::getline(lines, line);) {
+        CAPTURE(line);
+        // A path or a hash that is longer than a line is not cut.
+        const size_t word = std::min(line.find_first_not_of(' '), line.size());
+        const bool is_long_word =
+            line.find(" /") != std::string::npos || line.find(' ', word) == std::string::npos;
+        CHECK((is_long_word || quench::test::widest_line(line) < columns));
+      }
+    }
+  }
 }

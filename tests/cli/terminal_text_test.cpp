@@ -80,6 +80,8 @@ TEST_CASE("folded: words stay whole, what is longer than a line does not", "[cli
   CHECK(folded("hub         a cache", 15, 12) == "hub         a\n            cac\n            he");
   CHECK(folded("  so  many spaces", 12) == "  so  many\n  spaces");
   CHECK(folded("a path/that/is/too/long", 10) == "a\n  path/tha\n  t/is/too\n  /long");
+  CHECK(folded("a path/that/is/too/long here", 10, 2, quench::LongWord::kUncut) ==
+        "a\n  path/that/is/too/long\n  here");
   const std::string text = "warning: of 12 groups of experts, 3 were reached by fewer rows";
   for (size_t columns = 4; columns < 80; ++columns) {
     std::istringstream lines(folded(text, columns));
