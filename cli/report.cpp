@@ -19,6 +19,7 @@ struct ReportOptions {
   std::string format = "html";
   std::string out;
   std::string figure;
+  bool watch = false;
 };
 
 int report(const ReportOptions& options, const Context& context) {
@@ -27,6 +28,11 @@ int report(const ReportOptions& options, const Context& context) {
                      fmt::format("--figure {}: {} holds all figures; wanted --format pdf, svg, "
                                  "png or csv with it",
                                  printable(options.figure), answers() ? "--json" : "the page"));
+  }
+  if (options.watch && (options.format != "html" || answers())) {
+    throw UsageError(QUENCH_INVALID_ARGUMENT,
+                     fmt::format("--watch: got {}, wanted the page alone",
+                                 answers() ? "--json" : "--format " + options.format));
   }
   const std::filesystem::path folder = run_folder(options.run);
   if (answers()) {
@@ -40,6 +46,9 @@ int report(const ReportOptions& options, const Context& context) {
   }
   if (!options.figure.empty()) {
     words.push_back("--figure=" + options.figure);
+  }
+  if (options.watch) {
+    words.emplace_back("--watch");
   }
   return run_python(report_verb(folder, std::move(words), options.format != "csv", context),
                     context);
@@ -58,6 +67,8 @@ void add_report(Verb& verb, Context& context) {
               "Folder to write to (default: RUN for html, else RUN/figures)")
       .placeholder("DIR");
   verb.option("--figure", options->figure, "Only this figure").placeholder("NAME");
+  verb.flag("--watch", options->watch,
+            "Write the page again as records arrive, until Ctrl-C; browsers load it anew");
   verb.json("Print contrasts, cells and failures as JSON instead");
   verb.does([&context, options] { return report(*options, context); });
 }

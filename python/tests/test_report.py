@@ -7,9 +7,11 @@ import importlib.util
 import json
 import os
 import re
+import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 import made_run
@@ -190,6 +192,32 @@ class ReportTest(support.FileTest):
         done = self.verb("made")
         self.assertEqual((done.stdout, done.stderr), ("made/report.html\n", ""))
         self.assertTrue(os.path.exists(os.path.join(self.folder, "made/report.html")))
+
+    def test_it_writes_the_page_again_as_records_arrive(self):
+        self.made(made_run.quickstart())
+        page, records = (os.path.join(self.folder, "made", name) for name in ("report.html", "records-0-0001-00000000.jsonl"))
+        with open(records, encoding="utf-8") as file:
+            lines = file.readlines()
+        self.write("".join(lines[:-1]), records)
+        watching = subprocess.Popen([sys.executable, "-B", START, "report", "made", "--watch"], cwd=self.folder,
+                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        with watching:
+            self.assertEqual(watching.stdout.readline(), "made/report.html: written again as records arrive, until Ctrl-C\n")
+            with open(page, encoding="utf-8") as file:
+                before = file.read()
+            self.assertIn('<meta http-equiv="refresh" content="10">', before)
+            self.write("".join(lines), records)
+            for _ in range(600):
+                with open(page, encoding="utf-8") as file:
+                    after = file.read()
+                if after != before:
+                    break
+                time.sleep(0.1)
+            self.assertNotEqual(after, before)
+            watching.send_signal(signal.SIGINT)
+            self.assertEqual((watching.stdout.read(), watching.wait(60)), ("", 0))
+        with open(page, encoding="utf-8") as file:
+            self.assertNotIn('http-equiv="refresh"', file.read())
 
     def test_it_ends_a_run_with_the_first_findings(self):
         self.made(made_run.demo(draws=1, jitter=0), {"contrasts": [{"a": "gptq", "b": "rtn"}]})

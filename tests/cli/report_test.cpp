@@ -103,6 +103,9 @@ TEST_CASE("report: what is not there is told", "[cli]") {
     CHECK_THAT(got.err, Catch::StartsWith("--figure loss_plane: ") &&
                             Catch::EndsWith("wanted --format pdf, svg, png or csv with it\n"));
   }
+  const Outcome watched = here.run({"report", "r", "--watch", "--format", "svg"});
+  CHECK(watched.code == 2);
+  CHECK(watched.err == "--watch: got --format svg, wanted the page alone\n");
   const Outcome format = here.run({"report", "r", "--format", "gif"});
   CHECK(format.code == 2);
 }

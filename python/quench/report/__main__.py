@@ -3,12 +3,15 @@
 import argparse
 import json
 import os
+import signal
 import sys
+import time
 
 from ..run_records import NewerVersion
 from ..texts import nearest, printable
 
 _MOST_FINDINGS = 8
+_RELOAD = 10  # seconds after which a browser loads a page anew that is watched
 
 
 class UsageError(Exception):
@@ -23,6 +26,7 @@ def _options():
     parser.add_argument("--figure")
     parser.add_argument("--json", action="store_true", help="print contrasts, cells and failures")
     parser.add_argument("--plotly", help="plotly.js, packed by gzip")
+    parser.add_argument("--watch", action="store_true", help="make the page again as records arrive")
     parser.add_argument("--conclude", action="store_true", help="write the page and print findings")
     return parser.parse_args()
 
@@ -38,11 +42,36 @@ def _chosen(report, name):
     return out
 
 
-def _write_page(report, folder, plotly):
+def _write_page(report, folder, plotly, reload=None):
     from .files import write_atomically  # noqa: PLC0415
 
     os.makedirs(folder, exist_ok=True)
-    return write_atomically(os.path.join(folder, "report.html"), report.page(plotly))
+    return write_atomically(os.path.join(folder, "report.html"), report.page(plotly, reload))
+
+
+def _records(folder):
+    """The sizes of the files of records, which grow with each."""
+    with os.scandir(folder) as entries:
+        return {entry.name: entry.stat().st_size for entry in entries if entry.name.startswith("records-")}
+
+
+def _watch(options, made):
+    """Writes the page again as records arrive, until it is interrupted; browsers load it anew until then."""
+    folder, seen = options.out or options.run, None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        while True:
+            found = _records(options.run)
+            if found != seen:
+                path = _write_page(made(), folder, options.plotly, _RELOAD)
+                if seen is None:
+                    print(path + ": written again as records arrive, until Ctrl-C", flush=True)
+                seen = found
+            time.sleep(_RELOAD / 4)
+    except KeyboardInterrupt:
+        for again in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(again, signal.SIG_IGN)
+        _write_page(made(), folder, options.plotly)
 
 
 def _tell(report, options):
@@ -78,7 +107,10 @@ def main():
 
     try:
         with complaints():
-            _tell(Report(options.run), options)
+            if options.watch:
+                _watch(options, lambda: Report(options.run))
+            else:
+                _tell(Report(options.run), options)
     except UsageError as fault:
         print(fault, file=sys.stderr)
         return 2

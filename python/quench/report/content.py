@@ -64,12 +64,12 @@ class Report:
                 "failed": [{name: record[name] for name in ("checkpoint", "averaging", "quantizer", "metric", "error")}
                            for record in self.run.failed]}
 
-    def page(self, plotly=None):
+    def page(self, plotly=None, reload=None):
         """The page, as text. `plotly` is the path of plotly.js, packed by gzip: that of the package plotly by default, and without
-        any the page is static."""
+        any the page is static. After `reload` seconds a browser loads it anew."""
         from .page import page_of  # noqa: PLC0415, it draws
 
-        return page_of(self, plotly)
+        return page_of(self, plotly, reload)
 
 
 def _shows_nothing(figure):

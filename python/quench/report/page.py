@@ -26,12 +26,12 @@ _MOST_TRACES = 300  # of all of them: two seconds to draw
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def page_of(report, plotly=None):
-    """The page of a content.Report; `plotly` is the path of plotly.js, packed."""
+def page_of(report, plotly=None, reload=None):
+    """The page of a content.Report; `plotly` is the path of plotly.js, packed, `reload` as of Report.page."""
     library = None if report.is_static else packed_plotly(plotly)
     script = re.sub(r"(?m)^ *(//.*\n)?", "", _asset("page.js"))
     scripts = [gzip.decompress(library), script.encode()] if library else [script.encode()]
-    out = [_head(report.title, scripts),
+    out = [_head(report.title, scripts, reload),
            "<header><h1>%s</h1><p>%s</p></header>\n<main>\n" % (escape(report.title), _summary(report)), _findings_html(report)]
     lines, drawn = figure_lines(report.run.folder), _StaticPanels(report.palette, bool(library))
     lines = lines if len(lines) == len(report.figures) else [0] * len(report.figures)
@@ -52,14 +52,14 @@ def _asset(name):
         return file.read()
 
 
-def _head(title, scripts):
+def _head(title, scripts, reload):
     hashes = ["'sha256-%s'" % base64.b64encode(hashlib.sha256(script).digest()).decode() for script in scripts]
     return ('<!doctype html>\n<html lang="en"><head><meta charset="utf-8">\n'
             "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src %s; "
             "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'\">\n"
-            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n%s'
             '<meta name="color-scheme" content="light dark">\n<title>%s</title>\n<style>%s%s</style></head>\n<body>\n') % (
-                " ".join(hashes), escape(title), look.style(), _asset("page.css"))
+                " ".join(hashes), '<meta http-equiv="refresh" content="%d">\n' % reload if reload else "", escape(title), look.style(), _asset("page.css"))
 
 
 def _counted(count, one, several):
