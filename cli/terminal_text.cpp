@@ -154,15 +154,17 @@ std::string progress_line(const ProgressState& state, size_t columns) {
   }
   const std::string all =
       state.run_left ? fmt::format("; whole run {} left", duration_text(*state.run_left)) : "";
-  for (const std::string& tail : {share + bar + rate + left + all, share + bar + rate + left,
-                                  share + rate + left, share + left, share}) {
+  const std::string short_tail = share + left;
+  for (const std::string& tail : {fmt::format("{}{}{}{}{}", share, bar, rate, left, all),
+                                  fmt::format("{}{}{}{}", share, bar, rate, left),
+                                  fmt::format("{}{}{}", share, rate, left), short_tail, share}) {
     const size_t taken = columns_of(count) + columns_of(tail);
     // A name that is cut to nothing does not tell what is done.
     const size_t least = std::min<size_t>(columns_of(state.step), 16);
     if (taken + least <= columns) {
       const bool whole = taken + columns_of(state.step) <= columns;
-      if (whole || tail == share || tail == share + left) {
-        return count + cut(state.step, columns - taken) + tail;
+      if (whole || tail == share || tail == short_tail) {
+        return fmt::format("{}{}{}", count, cut(state.step, columns - taken), tail);
       }
     }
   }

@@ -48,7 +48,7 @@ std::vector<size_t> matching(const LoadedRun& run, const std::vector<Cell>& cell
 void print_parts(const nlohmann::json& value, const std::string& path) {
   if (value.is_object() && !value.empty()) {
     for (const auto& [name, inner] : value.items()) {
-      print_parts(inner, path.empty() ? name : path + "." + name);
+      print_parts(inner, path.empty() ? name : fmt::format("{}.{}", path, name));
     }
   } else {
     fmt::print(results(), "  {} = {}\n", path, value.dump());

@@ -40,7 +40,7 @@ at::Tensor plain(const at::Tensor& x, at::ScalarType type) {
   if (x.scalar_type() == type && x.stride(3) == 1) {
     return x;
   }
-  const at::Tensor made = at::empty(x.sizes(), x.options().dtype(type));
+  at::Tensor made = at::empty(x.sizes(), x.options().dtype(type));
   copy_rows(x.flatten(0, 1), made.flatten(0, 1));
   return made;
 }

@@ -180,7 +180,7 @@ at::Tensor causal_attention(const at::Tensor& q, const at::Tensor& k, const at::
   if (type != at::kFloat && type != at::kDouble) {
     return causal_attention(q.to(at::kFloat), k.to(at::kFloat), v.to(at::kFloat)).to(type);
   }
-  const at::Tensor y = at::empty({q.size(0), q.size(1), q.size(2), q.size(3)}, q.options());
+  at::Tensor y = at::empty({q.size(0), q.size(1), q.size(2), q.size(3)}, q.options());
   if (q.numel() == 0) {
     return y;
   }

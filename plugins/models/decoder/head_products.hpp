@@ -30,6 +30,7 @@ struct Rows {
   T* data;
   int64_t stride;
   Rows from(int64_t row) const { return {data + row * stride, stride}; }
+  // As a T* becomes a const T*. NOLINTNEXTLINE(google-explicit-constructor)
   operator Rows<const T>() const { return {data, stride}; }
 };
 
