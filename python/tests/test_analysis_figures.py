@@ -238,6 +238,18 @@ class FiguresTest(support.FileTest):
             self.assertGreaterEqual(box.x0, 0)
             self.assertLessEqual(box.x1, whole.bbox.width)
 
+    def test_titles_of_axes_are_not_longer_than_these_in_a_column_of_a_paper(self):
+        run = self.load(made_run.demo())
+        for kind, options in (("error_vs_tokens", {"panels": "bits", "right": "lr", "where": {"bits": 3}, "width": 3.3}),
+                              ("error_vs_tokens", {"panels": "bits", "right": "lr"}), ("training_loss", {"width": 3.3}),
+                              ("error_vs_tokens", {"panels": "bits", "width": 4.4})):
+            axes = run.figure(kind, **options)
+            axes[0].figure.canvas.draw()
+            for each in [*axes, *(strip for panel in axes for strip in panel.child_axes)]:
+                title = each.yaxis.label
+                self.assertLessEqual(title.get_window_extent().height, each.bbox.height * 1.02, (kind, options, title.get_text()))
+                self.assertGreater(title.get_fontsize(), 6)
+
     def test_bars_are_as_high_as_the_data_say(self):
         run = self.load(made_run.demo())
         axes, data = run.figure("bars"), run.figure_data("bars")

@@ -97,18 +97,44 @@
 
   // ---- a panel
 
+  const kFont = "system-ui, 'DejaVu Sans', sans-serif";
+  const kAbove = 12, kBelow = 48, kNames = 72; // of a plot in pixels; names of categories stand on a slant
+  const fontSize = () => (narrow.matches ? 11 : 12.5);
+  const pen = document.createElement("canvas").getContext("2d");
+
+  // A title of an axis in lines of at most `room` pixels, about equally long; smaller where a word alone is longer.
+  function fitted(title, room, size) {
+    const length = (line) => { pen.font = size + "px " + kFont; return pen.measureText(line).width; };
+    const filled = (most) => title.split(" ").reduce((lines, word) => {
+      const longer = lines.length ? lines.at(-1) + " " + word : "";
+      return longer && length(longer) <= most ? [...lines.slice(0, -1), longer] : [...lines, word];
+    }, []);
+    const count = filled(room).length;
+    let most = length(title) / count;
+    while (filled(Math.min(most, room)).length > count) {
+      most += size / 2;
+    }
+    const lines = filled(Math.min(most, room));
+    const shrunk = Math.min(1, room / Math.max(...lines.map(length)));
+    return { text: lines.map(plain).join("<br>"), standoff: 8, font: { size: size * shrunk } };
+  }
+
   function axis(title, extra) {
     return { title: { text: plain(title), standoff: 8 }, gridcolor: theme().grid, linecolor: theme().soft, zerolinecolor: theme().grid,
       tickcolor: theme().soft, ticks: "outside", ticklen: 4, showline: true, mirror: false, exponentformat: "B",
       automargin: true, ...extra };
   }
 
-  function layout(panel) {
+  // `height` of the plot, in pixels.
+  function layout(panel, height) {
+    const room = height - kAbove - kBelow - (panel.categories.length ? kNames : 0);
+    const size = fontSize();
+    const title = (text, share) => ({ title: fitted(text, share * room, 1.2 * size) });
     const out = {
-      font: { family: "system-ui, 'DejaVu Sans', sans-serif", size: narrow.matches ? 11 : 12.5, color: theme().ink },
+      font: { family: kFont, size, color: theme().ink },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      margin: { l: 56, r: panel.right ? 56 : 16, t: 12, b: 48 },
+      margin: { l: 56, r: panel.right ? 56 : 16, t: kAbove, b: kBelow },
       hovermode: "closest",
       hoverlabel: { font: { size: 12.5 } },
       modebar: { bgcolor: "rgba(0,0,0,0)", color: theme().soft, activecolor: theme().ink },
@@ -116,11 +142,11 @@
       bargap: 0.3,
       bargroupgap: 0.08,
       xaxis: axis(panel.x, {}),
-      yaxis: axis(panel.y, {}),
+      yaxis: axis(panel.y, title(panel.y, panel.strip ? 0.7 : 1)),
       annotations: [],
     };
     if (panel.right) {
-      out.yaxis2 = axis(panel.right, { overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 5, exponentformat: "power" });
+      out.yaxis2 = axis(panel.right, { ...title(panel.right, 1), overlaying: "y", side: "right", showgrid: false, rangemode: "tozero", tickmode: "auto", nticks: 5, exponentformat: "power" });
     }
     if (panel.zero) {
       Object.assign(out.yaxis, { rangemode: "tozero", zeroline: true, zerolinecolor: theme().soft, zerolinewidth: 1.4 });
@@ -128,7 +154,7 @@
     if (panel.strip) {
       out.yaxis.domain = [0.3, 1];
       out.xaxis.anchor = "y3";
-      out.yaxis3 = axis(panel.strip, { domain: [0, 0.2], rangemode: "tozero", nticks: 3, exponentformat: "power" });
+      out.yaxis3 = axis(panel.strip, { title: fitted(panel.strip, 0.25 * room, size), domain: [0, 0.2], rangemode: "tozero", nticks: 3, exponentformat: "power" });
     }
     if (panel.categories.length) {
       const every = Math.ceil(panel.categories.length / 24); // more names collide
@@ -148,7 +174,7 @@
       out.yaxis.range = panel.shared;
     }
     if (panel.log) {
-      out.yaxis = axis(panel.y, { type: "log", exponentformat: "power", dtick: 1 });
+      out.yaxis = axis(panel.y, { ...title(panel.y, 1), type: "log", exponentformat: "power", dtick: 1 });
     }
     if (panel.square) {
       square(panel, out);
@@ -188,7 +214,7 @@
     const traces = panel.traces.map((trace) => ({ ...draw[trace.kind](trace, panel), visible: isVisible(figure, trace) }));
     const config = { responsive: true, displaylogo: false, displayModeBar: matchMedia("(hover: hover)").matches ? "hover" : false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"],
       toImageButtonOptions: { format: "svg", filename: data.name + "-" + data.figures[figure].name } };
-    return Plotly.react(node, traces, layout(panel), config).then(() => {
+    return Plotly.react(node, traces, layout(panel, node.clientHeight), config).then(() => {
       node.dataset.drawn = panel.traces.reduce((sum, trace) => sum + trace.x.length, 0);
     });
   }

@@ -1,6 +1,7 @@
 """Draws figures with matplotlib."""
 
 import math
+import textwrap
 
 import numpy as np
 
@@ -9,6 +10,8 @@ from .style import DASHES, GRAY, HATCHES, MARKERS, MARKS, OPEN_FROM, color_of
 
 _WIDTH, _HEIGHT, _STRIP = 4.4, 3.2, 0.9  # inches of a panel and of a strip
 _LETTERS, _KEY = 14, 7  # of a legend's text: an inch, and as many as its key is wide
+_WIDE = 1.1  # letters of a line are wider than the mean of a whole title by at most this factor
+_LEAST = 5  # of a title's letters, in points
 _SMALL = 4.5  # of a marker, in points
 _BAND = 3.6  # of the float model's line, in points: a line of a quantized model on it leaves both to be seen
 _LEVELS = 12  # of contours
@@ -22,8 +25,8 @@ def draw(figure, palette, colors=None, columns=None, axes=None, new_figure=None)
     panel in a strip is `axes.child_axes[0]`. `new_figure` makes the matplotlib.figure.Figure, pyplot.figure by default.
     """
     need("matplotlib")
-    pen = Pen(palette, colors or {})
-    if axes is None:
+    pen, are_own = Pen(palette, colors or {}), axes is None
+    if are_own:
         axes = _new_axes(figure, columns, pen, new_figure)
     else:
         axes = list(np.ravel(np.asarray(axes, object)))
@@ -33,7 +36,30 @@ def draw(figure, palette, colors=None, columns=None, axes=None, new_figure=None)
             axes[0].legend(handles=pen.legend(figure), fontsize="small")
     for panel, into in zip(figure.panels, axes):
         pen.panel(panel, into)
+    if are_own and axes:
+        _fit_titles(axes)
     return axes[:len(figure.panels)]
+
+
+def _fit_titles(axes):
+    """Titles that are longer than their vertical axis, as in a column of a paper, get more lines and then smaller letters: they
+    would run into each other, or out of the figure."""
+    axes[0].figure.draw_without_rendering()
+    for each in axes[0].figure.axes + [strip for panel in axes for strip in panel.child_axes]:
+        title, room = each.yaxis.label, each.bbox.height
+        text, longest, length = title.get_text(), _longest(title.get_text().split("\n")), title.get_window_extent().height
+        if not text or length <= room:
+            continue
+        letter = _WIDE * length / longest
+        count = math.ceil(len(text) * letter / room)
+        ways = (textwrap.wrap(text, most, break_long_words=False) for most in range(math.ceil(len(text) / count), len(text) + 1))
+        lines = next(way for way in ways if len(way) <= count)
+        title.set_text("\n".join(lines))
+        title.set_fontsize(max(_LEAST, title.get_fontsize() * min(1, room / (letter * _longest(lines)))))
+
+
+def _longest(lines):
+    return max(map(len, lines))
 
 
 def _new_axes(figure, columns, pen, new_figure):
