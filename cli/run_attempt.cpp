@@ -24,6 +24,25 @@ namespace {
 constexpr size_t kMaxPath = 4096;
 constexpr int kBeatsInLease = 6;
 
+// What the manifest states of learning rates, for figures: a line of a branch once for all jobs
+// that have it.
+nlohmann::json schedules_of(const std::vector<Experiment>& experiments) {
+  using Line = std::vector<std::pair<int64_t, double>>;
+  std::map<std::pair<std::string, Line>, std::vector<size_t>> jobs;
+  for (const Experiment& experiment : experiments) {
+    for (const Branch& branch : experiment.branches) {
+      if (!branch.schedule.empty()) {
+        jobs[{branch.name, branch.schedule}].push_back(experiment.job);
+      }
+    }
+  }
+  nlohmann::json out = nlohmann::json::array();
+  for (const auto& [line, of] : jobs) {
+    out.push_back({{"branch", line.first}, {"jobs", of}, {"points", line.second}});
+  }
+  return out;
+}
+
 // Everything besides the manifest that the numbers depend on.
 nlohmann::json run_description(const LoadedRun& run, const nlohmann::json& texts,
                                Context& context) {
@@ -54,6 +73,7 @@ nlohmann::json run_description(const LoadedRun& run, const nlohmann::json& texts
           {"share", share},
           {"folders", run.folders},
           {"texts", texts},
+          {"schedules", schedules_of(run.experiments)},
           {"plugins", plugins}};
 }
 

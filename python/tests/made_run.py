@@ -29,6 +29,7 @@ class MadeRun:
     def __init__(self, items=48, documents=0, model="hf://example/wsd-160m"):
         self.records, self.items, self.documents, self.model = [], items, documents, model
         self.training = {}  # path below training/: rows of its log
+        self.schedules = []  # of run.json
 
     def weights(self, branch, step, lr=0.003, decayed=0.0, averaging=None, parent=None, revision=None, sweep=None, job=0,
                 members=None, tokens=True, mark=None):
@@ -148,7 +149,8 @@ class MadeRun:
                 file.writelines(_sealed(b"row", row) for row in rows)
         with open(os.path.join(folder, "records-0-0001-00000000.jsonl"), "wb") as file:
             file.writelines(_sealed(b"record", record) for record in self.records)
-        for name, value in (("manifest.json", manifest), ("run.json", {"quench": "0.1.0", "name": "made", "host": "node17"})):
+        for name, value in (("manifest.json", manifest), ("run.json", {"quench": "0.1.0", "name": "made", "host": "node17",
+                                                                      "schedules": self.schedules})):
             with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
                 json.dump(value, file, sort_keys=True)
         with open(os.path.join(folder, "manifest.yaml"), "w", encoding="utf-8") as file:

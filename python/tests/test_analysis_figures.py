@@ -202,6 +202,29 @@ class FiguresTest(support.FileTest):
         strip = next(trace for trace in bare.figure_data("error_vs_tokens", right="lr").panels[0].traces if trace.kind == "strip")
         self.assertEqual(len(strip.x), len(strip.observations))
 
+    def test_the_learning_rate_of_checkpoints_is_the_schedule_that_the_manifest_states(self):
+        made = made_run.demo()
+        made.training = {}
+        line = [[0, 0.0], [100, 0.003], [12000, 0.003], [13000, 0.0]]
+        made.schedules = [{"branch": name, "jobs": [0], "points": line} for name in ("constant", "decay12", "decay6", "other")]
+        run = self.load(made)
+
+        def strips(**options):
+            panels = run.figure_data("error_vs_tokens", right="lr", **options).panels
+            return {trace.name.split(",")[0]: (trace.x, trace.y) for panel in panels for trace in panel.traces
+                    if trace.kind == "strip"}
+        by_step = strips(x="step")
+        self.assertEqual(by_step["constant"], ([0, 100, 12000], [0.0, 0.003, 0.003]))
+        self.assertEqual(by_step["decay12"], ([12000, 13000], [0.003, 0.0]))  # from its parent's checkpoint
+        by_tokens = strips(x="tokens")
+        self.assertEqual(by_tokens["constant"], ([0, 100 * 2097152, 12000 * 2097152], [0.0, 0.003, 0.003]))
+        late = strips(x="step", where={"step": [11000, 12000]})
+        self.assertEqual(late["constant"], ([11000, 12000], [0.003, 0.003]))  # not from 0, far from what is drawn
+        made.schedules = [{"branch": "constant", "jobs": [0], "points": [[0, 0.0], [100, 0.003], [6500, 0.0]]}]
+        run = self.load(made)
+        self.assertEqual(strips(x="step")["constant"], ([0, 100, 6500], [0.0, 0.003, 0.0]))  # unknown beyond
+        self.assertEqual(len(strips(x="step")["decay12"][0]), 5)  # joined from checkpoint to checkpoint
+
     def test_rows_of_a_training_are_sealed_and_those_of_earlier_versions_are_read(self):
         made = made_run.demo()
         rows = made.training["constant.jsonl"]

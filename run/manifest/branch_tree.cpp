@@ -49,11 +49,13 @@ void annotate_learning_rate(FoundBranch& branch, const std::filesystem::path& re
   const bool scheduled = spec.learning_rate.kind == ManifestLearningRate::Kind::kSchedule;
   try {
     const LearningRate rate(spec.learning_rate, relative_to);
+    int64_t last = -1;
     for (CheckpointCell& cell : branch.checkpoints) {
       cell.learning_rate = rate.at(cell.step, cell.tokens);
       if (!cell.step) {
         continue;
       }
+      last = std::max(last, *cell.step);
       const auto phase =
           std::find_if(spec.phases.begin(), spec.phases.end(), [&](const ManifestRange& range) {
             return *cell.step >= range.first && *cell.step <= range.last;
@@ -63,6 +65,9 @@ void annotate_learning_rate(FoundBranch& branch, const std::filesystem::path& re
       } else if (spec.phases.empty() && scheduled) {
         cell.phase = scheduled_phase(spec.learning_rate.schedule, *cell.step);
       }
+    }
+    if (scheduled && last >= 0) {
+      branch.branch.schedule = schedule_line(spec.learning_rate.schedule, last);
     }
   } catch (const Error& error) {
     problems.add(spec.learning_rate.place,

@@ -18,7 +18,7 @@ struct FoundBranch {
 // Adds the branch's offset to step and tokens, and computes tokens from `tokens_per_step`.
 void place_on_axes(FoundBranch& branch, Problems& problems);
 
-// Sets learning rate and phase of each checkpoint.
+// Sets learning rate and phase of each checkpoint, and the branch's schedule.
 void annotate_learning_rate(FoundBranch& branch, const std::filesystem::path& relative_to,
                             Problems& problems);
 

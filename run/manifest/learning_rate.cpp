@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string_view>
 
 #include "core/base/config/amount.hpp"
@@ -23,6 +24,7 @@ using Shape = LearningRateSchedule::Shape;
 using Kind = ManifestLearningRate::Kind;
 
 constexpr size_t kMaxPointsBytes = 64u << 20;
+constexpr int64_t kCurvePoints = 200;    // points of a curve, and cycles
 constexpr double kMostRate = 1'000'000;  // of a training; float32 ends at 3e38
 
 // Where the first field of a line ends. A comma counts for nothing in a field in quotes.
@@ -167,6 +169,36 @@ std::string scheduled_phase(const LearningRateSchedule& schedule, int64_t step) 
     return "warmup";
   }
   return schedule.shape == Shape::kConstant || step <= decay_start(schedule) ? "constant" : "decay";
+}
+
+std::vector<std::pair<int64_t, double>> schedule_line(const LearningRateSchedule& schedule,
+                                                      int64_t last) {
+  const int64_t end = std::min(last, schedule.steps.value_or(last));
+  std::set<int64_t> steps = {0, std::min(schedule.warmup, end), end};
+  const int64_t start = schedule.shape == Shape::kConstant ? end : decay_start(schedule);
+  if (start < end) {
+    steps.insert(start);
+    const int64_t cycle = schedule.cycle_steps;
+    if (cycle > 0 && (end - start) / cycle <= kCurvePoints) {
+      for (int64_t jump = start + cycle; jump < end; jump += cycle) {
+        steps.insert({jump, jump + 1});
+      }
+    }
+    if (schedule.shape == Shape::kCosine ||
+        schedule.decay != LearningRateSchedule::Decay::kLinear) {
+      const auto length = static_cast<double>(end - start);
+      for (int64_t i = 1; i < kCurvePoints; ++i) {
+        steps.insert(start + static_cast<int64_t>(length * static_cast<double>(i) / kCurvePoints));
+      }
+    }
+  }
+  std::vector<std::pair<int64_t, double>> out;
+  for (const int64_t step : steps) {
+    if (const auto rate = scheduled_rate(schedule, step)) {
+      out.emplace_back(step, *rate);
+    }
+  }
+  return out;
 }
 
 LearningRate::LearningRate(const ManifestLearningRate& entry,

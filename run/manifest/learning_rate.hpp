@@ -18,6 +18,11 @@ namespace quench {
 std::optional<double> scheduled_rate(const LearningRateSchedule& schedule, int64_t step);
 std::string scheduled_phase(const LearningRateSchedule& schedule, int64_t step);
 
+// The rate from step 0 to `last`, or to the end of the schedule: points (step, rate) that lines
+// join, of a curve a few hundred.
+std::vector<std::pair<int64_t, double>> schedule_line(const LearningRateSchedule& schedule,
+                                                      int64_t last);
+
 class LearningRate {
  public:
   // Reads the points file, if there is one. Throws Error with file and line.

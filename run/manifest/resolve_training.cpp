@@ -169,8 +169,10 @@ Trajectory TrainingResolver::resolve(const std::string& tokenizer, quench_device
   Trajectory out;
   for (size_t i = 0; i < training_->branches.size(); ++i) {
     const TrainingBranch& branch = training_->branches[i];
-    Branch made{branch.name, i == 0 ? "" : spec_.branch,
-                i == 0 ? spec_.mark : spec_.forks[i - 1].mark, std::nullopt};
+    Branch made;
+    made.name = branch.name;
+    made.parent = i == 0 ? "" : spec_.branch;
+    made.mark = i == 0 ? spec_.mark : spec_.forks[i - 1].mark;
     const std::vector<int64_t>& trunk = training_->branches[0].checkpoints;
     const auto after = std::upper_bound(trunk.begin(), trunk.end(), branch.begin);
     if (i > 0 && after != trunk.begin()) {

@@ -67,7 +67,8 @@ std::vector<nlohmann::json> sealed_records_in(const fs::path& folder) {
 TEST_CASE("run: leaves manifest, description and checksummed records", "[cli]") {
   const Workplace here(Page::kNone);
   make_models(here);
-  const Outcome got = here.run({"run", "m.yaml", "--set", "seed=5"});
+  const Outcome got = here.run({"run", "m.yaml", "--set", "seed=5", "--set",
+                                "checkpoints.lr={schedule: linear, peak: 1, warmup: 1, steps: 5}"});
   CHECK(got.code == 0);
   const fs::path folder = here.folder() / "runs/m";
   CHECK(quench::test::read_file(folder / "manifest.yaml") == kTwoCheckpoints);
@@ -77,6 +78,9 @@ TEST_CASE("run: leaves manifest, description and checksummed records", "[cli]") 
   const auto description = nlohmann::json::parse(quench::test::read_file(folder / "run.json"));
   CHECK(description.at("seed") == 5);
   CHECK(description.at("dtype") == "float32");
+  CHECK(description.at("schedules") ==
+        nlohmann::json::parse(
+            R"([{"branch": "", "jobs": [0], "points": [[0, 0.0], [1, 1.0], [2, 0.75]]}])"));
   const auto records = sealed_records_in(folder);
   REQUIRE(records.size() == 6);  // 2 checkpoints × (float + 2 quantizers)
   for (const nlohmann::json& record : records) {

@@ -31,7 +31,7 @@ import made_run  # noqa: E402
 from quench.analysis.figures import training  # noqa: E402
 from quench.report import Report  # noqa: E402
 
-training.schedules = lambda run: {}
+training.schedules = lambda run, observations: {}
 OTHER_WORDS = {"key", "findings", "summary"}  # a record's key is a hash of what made_run says of it
 
 SAID_NOW = (("Not told apart from", "No significant difference from"), (r"(validation items) in runs of (\d+)", r"\1, block bootstrap of \2"))

@@ -114,6 +114,9 @@ struct Branch {
   std::string mark;    // how figures draw its checkpoints ("star"), or empty
   // The checkpoint (index) of the parent at or before the place where this branch begins.
   std::optional<size_t> fork;
+  // Of the schedule that the manifest states, from step 0 to the last checkpoint: points (step,
+  // learning rate) that lines join. Else empty.
+  std::vector<std::pair<int64_t, double>> schedule;
 };
 
 // Where a checkpoint lies on this machine.

@@ -7,6 +7,7 @@
 #include "tests/run/manifest_folder.hpp"
 
 using quench::LearningRateSchedule;
+using quench::schedule_line;
 using quench::scheduled_phase;
 using quench::scheduled_rate;
 using quench::test::ManifestFolder;
@@ -109,6 +110,43 @@ TEST_CASE("learning rate: a step between two phases belongs to the earlier", "[c
   CHECK(scheduled_phase(schedule, 101).empty());
   LearningRateSchedule constant;
   CHECK(scheduled_phase(constant, 0) == "constant");
+}
+
+TEST_CASE("learning rate: a schedule is a line from step 0 to the last checkpoint", "[core][run]") {
+  using Line = std::vector<std::pair<int64_t, double>>;
+  LearningRateSchedule schedule = wsd();
+  CHECK(schedule_line(schedule, 90) == Line{{0, 0}, {10, 2}, {80, 2}, {90, 1.5}});
+  CHECK(schedule_line(schedule, 500) == Line{{0, 0}, {10, 2}, {80, 2}, {100, 1}});
+  CHECK(schedule_line(schedule, 5) == Line{{0, 0}, {5, 1}});
+  CHECK(schedule_line(schedule, 0) == Line{{0, 0}});
+  schedule.cycle_steps = 10;
+  CHECK(schedule_line(schedule, 100) ==
+        Line{{0, 0}, {10, 2}, {80, 2}, {90, 1}, {91, 1.9}, {100, 1}});
+  schedule.shape = Shape::kCosine;
+  schedule.cycle_steps = 0;
+  schedule.steps = 1'000'000;
+  const Line curve = schedule_line(schedule, 1'000'000);
+  CHECK(curve.size() < 250);
+  for (size_t i = 1; i < curve.size(); ++i) {
+    const int64_t middle = (curve[i - 1].first + curve[i].first) / 2;
+    CHECK(*scheduled_rate(schedule, middle) ==
+          Approx((curve[i - 1].second + curve[i].second) / 2).margin(1e-3));
+  }
+}
+
+TEST_CASE("learning rate: a branch has the schedule that the manifest states", "[core][run]") {
+  const ManifestFolder here;
+  const auto line = [&](const std::string& rate) {
+    here.add_revisions("run", {"step60", "step90"});
+    return here
+        .resolve(with_checkpoints("{model: run, revisions: \"step{step}\", lr: " + rate + "}"))
+        .at(0)
+        .branches.at(0)
+        .schedule;
+  };
+  CHECK(line("{schedule: wsd, peak: 2, warmup: 10, steps: 100, decay_steps: 20}") ==
+        std::vector<std::pair<int64_t, double>>{{0, 0}, {10, 2}, {80, 2}, {90, 1}});
+  CHECK(line("0.5").empty());
 }
 
 TEST_CASE("learning rate: every checkpoint of a branch carries it", "[core][run]") {

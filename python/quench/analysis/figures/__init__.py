@@ -29,7 +29,7 @@ def figure_data(run, options, palette):
         out = training.training_loss(options, training.training_curves(run), palette).drop_empty()
     else:
         kept = [it for it in run.observations if options.keeps(it)]
-        rates = {"schedules": training.schedules(run)} if options.right == "lr" else {}
+        rates = {"schedules": training.schedules(run, kept)} if options.right == "lr" else {}
         out = _MAKERS[options.kind](options, kept, palette, **rates).drop_empty()
         if options.share_y:
             out.share_y()

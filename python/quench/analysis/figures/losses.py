@@ -44,7 +44,7 @@ def _measure(options):
 
 
 def _schedule_of(series, schedules, axis):
-    """(places, learning rates) of the branch of a series, where the run trained it and its checkpoints are no averages."""
+    """(places, learning rates) of the branch of a series, where they are known between its checkpoints and these are no averages."""
     first = next((it for it in series.points if it.record["averaging"] is None), None)
     schedule = first and schedules.get((first.record["job"], first["branch"]))
     return schedule and schedule.get(axis)
@@ -53,7 +53,7 @@ def _schedule_of(series, schedules, axis):
 # ---- along the training
 
 def curves(options, observations, palette, schedules=None):
-    """`error_vs_tokens` and `loss_vs_tokens`. `schedules` are the learning rates of trainings, as training.schedules() has them."""
+    """`error_vs_tokens` and `loss_vs_tokens`. `schedules` are learning rates as training.schedules() has them."""
     panels, ink = series_of(options, observations), _Ink(palette)
     is_loss = options.kind == "loss_vs_tokens"
     bars = None if is_loss else spread_kind(options, panels)

@@ -113,10 +113,46 @@ def training_loss(options, curves, palette):
     return out
 
 
-def schedules(run):
-    """{(job, branch): {"step" or "tokens": (places, learning rates)}} of what the run trained, by the corners of the lines."""
-    return {(curve.job, curve.branch): {"step": _corners(curve.step, curve.rate), "tokens": _corners(curve.tokens, curve.rate)}
-            for curve in training_curves(run)}
+def schedules(run, observations):
+    """{(job, branch): {"step" or "tokens": (places, learning rates)}} of what the run trained and, for these observations, of what
+    the manifest states, by the corners of the lines."""
+    out = _stated(run, observations)
+    for curve in training_curves(run):
+        out[curve.job, curve.branch] = {"step": _corners(curve.step, curve.rate), "tokens": _corners(curve.tokens, curve.rate)}
+    return out
+
+
+def _stated(run, observations):
+    """The schedules in run.json, of branches that have checkpoints with a step."""
+    steps, parents, out = {}, {}, {}
+    for it in observations:
+        if it.record["averaging"] is None and is_number(it["step"]):
+            key = it.record["job"], it["branch"]
+            steps.setdefault(key, {})[it["step"]] = it["tokens"]
+            parents[key] = member(it.record["checkpoint"], "parent")
+    for line in member(run.document("run.json"), "schedules") or []:
+        for key in ((job, line["branch"] or None) for job in line["jobs"]):
+            if key in steps:
+                parent = parents[key] and steps.get((key[0], parents[key]), {})
+                out[key] = _of_branch(line["points"], steps[key], parent)
+    return out
+
+
+def _of_branch(points, own, parent):
+    """What a branch has of a schedule: of a fork from its parent's last checkpoint before it, of a root (None) from step 0, unless
+    that would leave more than a third of the axis empty. `own` and `parent` have the tokens at steps of checkpoints."""
+    x, y = np.array(points, float).T
+    first, last = min(own), min(max(own), x[-1])
+    if parent is None:
+        begin = 0 if first <= last / 3 else first
+    else:
+        begin = max((step for step in parent if step <= first), default=first)
+    kept = [begin, *(step for step in x.tolist() if begin < step < last), *([last] if begin < last else [])]
+    rates, tokens = np.interp(kept, x, y).tolist(), {**({0: 0} if parent is None else parent), **own}
+    out = {"step": (kept, rates)}
+    if all(map(is_number, tokens.values())):
+        out["tokens"] = np.interp(kept, sorted(tokens), [tokens[step] for step in sorted(tokens)]).tolist(), rates
+    return out
 
 
 def _corners(x, y):
