@@ -303,6 +303,21 @@ void print_whole(const std::vector<TrainingCost>& training, const Cost& cells) {
   }
 }
 
+// Sizes of models that no checkpoint tells yet, because they are still to be trained.
+void add_trained_sizes(const std::vector<Experiment>& experiments,
+                       const std::vector<TrainingCost>& training,
+                       std::vector<MetricMemory>& memory) {
+  const std::vector<size_t> trained = trainings_of(experiments);
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    for (size_t t = 0; t < trained.size() && experiments[i].training != nullptr; ++t) {
+      if (experiments[trained[t]].checkpoints.back().location ==
+          experiments[i].checkpoints.back().location) {
+        memory[i].parameters = std::max(memory[i].parameters, training[t].parameters);
+      }
+    }
+  }
+}
+
 // What `run --fetch` would hold of the hub's weights, where the manifest has `storage`. Throws
 // UsageError for a limit that is too small.
 std::optional<StorageForecast> storage_of(const LoadedRun& run, const std::vector<Cell>& cells,
@@ -341,7 +356,7 @@ int plan(const PlanOptions& options, Context& context) {
     check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
   });
   const Listing folders = folders_listing(run, knowledge.identities);
-  const std::vector<MetricMemory> memory =
+  std::vector<MetricMemory> memory =
       predict_metric_memory(context.catalog(), run.experiments, context.hub());
   const std::optional<StorageForecast> storage = storage_of(run, cells, knowledge, context);
   std::vector<std::vector<PassPeak>> peaks;
@@ -350,6 +365,9 @@ int plan(const PlanOptions& options, Context& context) {
                         ? predict_pass_peaks(context.catalog(), experiment, context.hub())
                         : std::vector<PassPeak>());
   }
+  const std::vector<TrainingCost> training = as_usage(
+      [&] { return training_of(context.catalog(), run.experiments, context.home(), rates); });
+  add_trained_sizes(run.experiments, training, memory);
   const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
                                  HostServices::instance().threads(), memory, peaks);
   if (options.shares > 0) {
@@ -357,8 +375,6 @@ int plan(const PlanOptions& options, Context& context) {
                 cells, cost);
     return kExitOk;
   }
-  const std::vector<TrainingCost> training = as_usage(
-      [&] { return training_of(context.catalog(), run.experiments, context.home(), rates); });
   std::map<std::string, size_t> counts;
   for (const Cell& cell : cells) {
     ++counts[to_text(cell.state)];

@@ -50,9 +50,10 @@ std::map<std::string, uint64_t> model_sizes(const LoadedRun& run, Identities& id
 }
 
 // Saves what was learned about this machine's speed; a failure to save does not fail the run.
-void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, Rates& rates,
+void learn_rates(const LoadedRun& run, RunKnowledge& knowledge, const fs::path& home,
                  const std::vector<Record>& kept) {
   try {
+    Rates rates(home);  // with what trainings of this run have added
     rates.observe(kept, model_sizes(run, knowledge.identities));
     rates.save();
   } catch (...) {
@@ -174,7 +175,7 @@ int run(const RunOptions& options, Context& context) {
   }
   remove_leftovers(loaded.folder, context.home());
   RunKnowledge knowledge = knowledge_of(loaded, context, options.fresh);
-  Rates rates(context.home());
+  const Rates rates(context.home());
   const std::vector<Cell> cells =
       knowledge.survey(loaded.experiments, {options.fresh, options.retry == "failed"});
   const ExpectedRun expected =
@@ -210,7 +211,7 @@ int run(const RunOptions& options, Context& context) {
   const auto interrupted = std::erase_if(there, was_interrupted);
   const auto failures = std::count_if(there.begin(), there.end(), failed);
   if (!attempt.kept().empty()) {
-    learn_rates(loaded, knowledge, rates, attempt.kept());
+    learn_rates(loaded, knowledge, context.home(), attempt.kept());
   }
   write_export_cards(loaded, records, !attempt.kept().empty(), knowledge.identities, context);
   const Conclusion conclusion = conclude(loaded.folder, context);

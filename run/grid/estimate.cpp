@@ -24,6 +24,7 @@ constexpr uint64_t kMaxRatesBytes = 16u << 20;
 constexpr uint64_t kLibraryBytes = 200u << 20;  // resident libraries and buffers besides the model
 constexpr uint64_t kProgramBytes = 140u << 20;  // of these, what is there when a pass begins
 constexpr double kNewSampleWeight = 0.3;        // weight of a new rate against the earlier ones
+constexpr double kExactCounts = 0x1p53;         // doubles below are exact whole numbers
 constexpr uint64_t kTokensPerDocument = 512;    // unless they were counted
 constexpr uint64_t kBytesPerToken = 4;
 
@@ -140,6 +141,18 @@ void Rates::observe(const nlohmann::json& work, const std::string& plugin, uint6
   }
 }
 
+namespace {
+
+// The ids that a metric read, 0 where it does not say: a plugin's details are doubles until they
+// are read back from a file.
+uint64_t tokens_of(const nlohmann::json& details) {
+  const auto found = details.find("tokens");
+  const double count = found != details.end() && found->is_number() ? found->get<double>() : 0;
+  return count >= 1 && count < kExactCounts ? static_cast<uint64_t>(count) : 0;
+}
+
+}  // namespace
+
 void Rates::observe(const std::vector<Record>& records,
                     const std::map<std::string, uint64_t>& sizes) {
   std::set<std::string> quantized;  // a quantization counts once, however many metrics use it
@@ -153,10 +166,7 @@ void Rates::observe(const std::vector<Record>& records,
       continue;
     }
     const nlohmann::json& details = record.details;
-    observe(metric_work(record.parts), "metric " + record.metric, size->second,
-            details.contains("tokens") && details["tokens"].is_number_unsigned()
-                ? details["tokens"].get<uint64_t>()
-                : 0,
+    observe(metric_work(record.parts), "metric " + record.metric, size->second, tokens_of(details),
             record.seconds);
     if (record.parts.contains("quantizer") && details.contains("quantize_seconds")) {
       nlohmann::json once = record.parts;
@@ -258,6 +268,9 @@ class Estimator {
           quantizer.calibration ? calibration_tokens(*quantizer.calibration) : 0,
           kForwardFlops + kGramFlops);
     }
+    if (parameters > 0 && out.basis != Basis::kMeasured) {
+      out.seconds += kCellSeconds;
+    }
     return out;
   }
 
@@ -342,6 +355,7 @@ PlanCost estimate(const std::vector<Experiment>& experiments, const std::vector<
     out.total.seconds += cost.seconds;
     out.total.basis = std::max(out.total.basis, cost.basis);
   }
+  out.total.seconds += out.total.seconds > 0 ? kStartSeconds : 0;
   return out;
 }
 

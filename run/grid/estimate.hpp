@@ -26,6 +26,11 @@ enum class Basis {
 const char* to_text(Basis basis);
 inline constexpr double kNominalRate = 25e9;  // floating-point operations per second and thread
 
+// What no number of operations tells: until the plugins are loaded and a model is open, and of each
+// cell that was never measured.
+inline constexpr double kStartSeconds = 1;
+inline constexpr double kCellSeconds = 0.1;
+
 inline constexpr double kForwardFlops = 2;  // per parameter and token
 // Gram matrices (upper triangles) of a transformer's input groups, per parameter and token: 1.6 for
 // four square groups and a fourfold MLP, 0.9 for a gated one.

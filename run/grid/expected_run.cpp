@@ -175,7 +175,8 @@ std::optional<double> ExpectedRun::seconds() const {
   if (!known(training) || !known(cells)) {
     return std::nullopt;
   }
-  return sum(training.pieces) + sum(cells.pieces);
+  const double work = sum(training.pieces) + sum(cells.pieces);
+  return work > 0 ? std::optional(kStartSeconds + work) : std::nullopt;
 }
 
 ExpectedRun expected_run(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,

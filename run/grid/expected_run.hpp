@@ -66,7 +66,7 @@ std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experi
 struct ExpectedRun {
   ExpectedWork training;  // a piece per segment
   ExpectedWork cells;
-  // Nothing if part of the work was never measured on this machine.
+  // Nothing if part of the work was never measured on this machine, or if there is none.
   std::optional<double> seconds() const;
 };
 // Draws no model whose training was never measured here.

@@ -16,8 +16,9 @@ namespace {
 // weights.
 constexpr uint64_t kCopies = 5;
 constexpr uint64_t kCopiesOnDevice = 4;
-constexpr double kPerForward = 2;  // floating-point operations that Rates counts per token
-constexpr double kPasses = 3;      // a forward, and a backward that costs two
+constexpr double kPerForward = 2;       // floating-point operations that Rates counts per token
+constexpr double kPasses = 3;           // a forward, and a backward that costs two
+constexpr double kStepSeconds = 0.005;  // besides its operations, of a training never measured
 
 std::string worker(const Training& training) {
   return "train " + training.recipe.family->id;
@@ -77,7 +78,8 @@ TrainingCost training_cost(Catalog& catalog, const Training& training,
     cost.flops = per_token * tokens;
     cost.seconds =
         known > 0 ? kPerForward * kPasses * static_cast<double>(out.parameters) * tokens / known
-                  : cost.flops / (kNominalRate * threads);
+                  : cost.flops / (kNominalRate * threads) +
+                        kStepSeconds * static_cast<double>(segment.steps());
     out.tokens += cost.tokens;
     out.flops += cost.flops;
     out.seconds += cost.seconds;

@@ -91,6 +91,22 @@ TEST_CASE("training: its checkpoints are folders that feed the grid", "[train]")
   CHECK(files_with(scene.path() / "home/training", ".optimizer") == 1);
 }
 
+TEST_CASE("training: a plan counts the cells of a model that is not trained yet", "[train]") {
+  const TrainingScene scene({});
+  const nlohmann::json before = scene.whole_plan();
+  for (const nlohmann::json& cell : before.at("cells")) {
+    CHECK(cell.at("cost").at("flops") > 0);
+  }
+  // Starting takes longer than a training of 12 steps and its three cells.
+  CHECK(before.at("total").at("seconds").get<double>() > 1);
+  CHECK(before.at("training").at(0).at("segments").at(0).at("seconds").get<double>() > 0.05);
+  CHECK(scene.records().size() == 3);
+  const auto rates =
+      nlohmann::json::parse(quench::test::read_file(scene.path() / "home/rates.json"));
+  CHECK(rates.at("plugins").contains("train gpt_neox"));
+  CHECK(rates.at("plugins").contains("metric validation_loss"));
+}
+
 TEST_CASE("training: forks share the constant part and end as runs of their own", "[train]") {
   const TrainingScene scene(with_forks());
   const auto before = scene.plan();

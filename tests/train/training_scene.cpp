@@ -96,13 +96,17 @@ nlohmann::json TrainingScene::records(std::vector<std::string> more) const {
   return data_of(ended.out).at("records");
 }
 
-nlohmann::json TrainingScene::plan() const {
+nlohmann::json TrainingScene::whole_plan() const {
   const Ended ended =
       run_program({(binary_dir() / "bin/quench").string(), "plan", "m.yaml", "--json"},
                   environment(), folder_.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
-  return data_of(ended.out).at("training");
+  return data_of(ended.out);
+}
+
+nlohmann::json TrainingScene::plan() const {
+  return whole_plan().at("training");
 }
 
 std::string TrainingScene::weights(const std::string& checkpoint) const {

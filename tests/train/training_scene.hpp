@@ -31,7 +31,8 @@ class TrainingScene {
   std::map<std::string, std::string> environment() const;
   // Runs until it succeeds at once; the records.
   nlohmann::json records(std::vector<std::string> more = {}) const;
-  // `plan --json`, its part about training.
+  // `plan --json`, and its part about training.
+  nlohmann::json whole_plan() const;
   nlohmann::json plan() const;
 
   // The bytes of model.safetensors of a checkpoint ("trunk/step4", "step4").

@@ -20,6 +20,28 @@ TEST_CASE("rates: what was measured is read back", "[core][cli]") {
   CHECK(again.rate_of("metric a") == 2.0 * 1000 * 10 / 0.5);
 }
 
+TEST_CASE("rates: a metric's tokens count as its plugin gives them", "[core][cli]") {
+  const TemporaryDir home;
+  Rates rates(home.path());
+  quench::Record record;
+  record.metric = "a";
+  record.seconds = 0.5;
+  record.parts = {{"weights", "w"},
+                  {"tokenizer", nullptr},
+                  {"metric", {{"id", "a"}, {"params", nullptr}, {"corpora", nullptr}}},
+                  {"environment", {{"dtype", "float32"}}}};
+  record.details = {{"tokens", 10.0}};  // a double until it is read back from a file
+  rates.observe({record}, {{"w", 1000}});
+  CHECK(rates.rate_of("metric a") == 2.0 * 1000 * 10 / 0.5);
+  for (const nlohmann::json& odd :
+       {nlohmann::json(-1.0), nlohmann::json(1e300), nlohmann::json("10")}) {
+    record.metric = "b";
+    record.details = {{"tokens", odd}};
+    rates.observe({record}, {{"w", 1000}});
+    CHECK(rates.rate_of("metric b") == 0);
+  }
+}
+
 TEST_CASE("rates: what is none is not written, and a file with one is not read", "[core][cli]") {
   const TemporaryDir home;
   Rates rates(home.path());

@@ -37,6 +37,14 @@ TEST_CASE("run eta: training and cells count, each at its own pace", "[core][cli
   CHECK(eta.left(at(190)) == 0);
 }
 
+TEST_CASE("run eta: a run takes its start, too, and one without work is not estimated",
+          "[core][cli]") {
+  CHECK(quench::ExpectedRun{{{60, 30}, false}, {{1, 2}, false}}.seconds() ==
+        93 + quench::kStartSeconds);
+  CHECK_FALSE(quench::ExpectedRun{{{}, true}, {{0, 0}, false}}.seconds());
+  CHECK_FALSE(quench::ExpectedRun{{{60}, true}, {{1}, false}}.seconds());
+}
+
 TEST_CASE("run eta: a guess is none until some of the work is done", "[core][cli]") {
   RunEta eta({{4000}, true}, {{1, 1, 1, 1}, true}, at(0));
   CHECK_FALSE(eta.left(at(1)));
