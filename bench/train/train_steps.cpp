@@ -4,18 +4,21 @@
 //   bench_train_steps [SHAPE = quickstart] [STEPS = 30] [THREADS = 2] [PRECISION = float32]
 //
 // SHAPE: quickstart (3 layers × 96, 32 × 128 ids a step, bytes) or pythia-160m (12 × 768, 4 × 512
-// ids, 50304 ids). The loop is the one that runs, without what it writes: batches of ids, gradient,
-// norm, clipping, AdamW. bench/peers/torch_train.py does the same in plain PyTorch.
+// ids, 50304 ids). QUENCH_ISA forces the instruction set. The loop is the one that runs, without
+// what it writes: batches of ids, gradient, norm, clipping, AdamW. bench/peers/torch_train.py does
+// the same in plain PyTorch.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <string>
 
 #include "bench/support/timing.hpp"
 #include "core/plugin/catalog/catalog.hpp"
 #include "core/plugin/catalog/parameters.hpp"
 #include "core/plugin/services/host_services.hpp"
+#include "core/plugin/services/instruction_set.hpp"
 #include "train/training_model.hpp"
 
 namespace {
@@ -72,6 +75,11 @@ IdBatch batch_of(const Shape& shape, uint64_t seed) {
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "quickstart";
   const int steps = argc > 2 ? std::atoi(argv[2]) : 30;
+  const char* set = std::getenv("QUENCH_ISA");
+  const InstructionSet form =
+      choose_instruction_set(set != nullptr ? std::optional<std::string>(set) : std::nullopt);
+  bind_libraries_to(form);  // before a plugin loads libtorch
+  HostServices::instance().set_instructions(form);
   HostServices::instance().set_threads(argc > 3 ? static_cast<uint32_t>(std::atoi(argv[3])) : 2);
   const Shape shape = shape_of(name);
   CatalogOptions options;
