@@ -45,7 +45,7 @@ void check_model(const Experiment& experiment, Context& context) {
   try {
     open_headers(context.catalog(), cell, context.hub());
   } catch (const Error& no_weights) {
-    // Of a folder without weights the config says more; any other fault stands alone.
+    // Where weights are not there the config says more; any other fault stands alone.
     const std::filesystem::path config = std::filesystem::path(cell.model) / "config.json";
     if (no_weights.code() != QUENCH_NOT_FOUND || !is_file_at(config)) {
       throw;

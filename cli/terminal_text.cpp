@@ -49,7 +49,8 @@ std::string folded_lines(const std::string& text, size_t columns, LongWord longe
 size_t explanation_of(const std::string& line) {
   const size_t text = std::min(line.find_first_not_of(' '), line.size());
   const size_t gap = line.find("  ", text);
-  return gap == std::string::npos ? text : line.find_first_not_of(' ', gap);
+  const size_t after = gap == std::string::npos ? gap : line.find_first_not_of(' ', gap);
+  return after == std::string::npos ? text : after;
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ std::string folded_help(const std::string& text, size_t columns) {
   constexpr size_t kBelow = 6;       // their indent where there is less
   return folded_lines(text, columns, LongWord::kUncut, [&](const std::string& line) {
     const size_t indent = explanation_of(line);
-    return indent + kLeastRoom <= columns ? indent : kBelow;
+    return columns >= kLeastRoom && indent <= columns - kLeastRoom ? indent : kBelow;
   });
 }
 

@@ -95,29 +95,39 @@ bool has_weights(const fs::path& folder) {
 }
 
 std::string missing_weights(const fs::path& folder) {
-  std::string fault;  // of an index; a link that leads nowhere explains more
   std::error_code error;
+  std::vector<fs::path> entries;
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
-    const fs::path& path = it->path();
-    if (holds_weights(path) && !fs::exists(path, error)) {
-      return fmt::format("{}: links to a file that does not exist", printable(path.string(), 4096));
+    entries.push_back(it->path());
+  }
+  std::sort(entries.begin(), entries.end());
+  std::string link;
+  std::string shard;
+  for (const fs::path& entry : entries) {
+    std::error_code unseen;
+    if (entry.filename() == "model.safetensors" && fs::exists(entry, unseen)) {
+      return "";  // opened before all others
     }
-    if (!path.filename().string().ends_with(".index.json")) {
+    if (link.empty() && holds_weights(entry) && fs::is_symlink(entry, unseen) &&
+        !fs::exists(entry, unseen)) {
+      link =
+          fmt::format("{}: links to a file that does not exist", printable(entry.string(), 4096));
+    }
+    if (!entry.filename().string().ends_with(".index.json")) {
       continue;
     }
-    const std::set<std::string> shards = shards_of(path);
-    const auto is_here = [&](const std::string& shard) {
-      std::error_code unseen;
-      return fs::exists(folder / shard, unseen);
-    };
+    const std::set<std::string> shards = shards_of(entry);
+    const auto is_here = [&](const std::string& name) { return fs::exists(folder / name, unseen); };
     const auto missing = std::find_if_not(shards.begin(), shards.end(), is_here);
-    // Of an index without any of its shards, the weights lie in files of another format.
-    if (missing != shards.end() && std::any_of(shards.begin(), shards.end(), is_here)) {
-      fault = fmt::format("{}: names {}, which is not beside it", printable(path.string(), 4096),
+    if (missing == shards.end() && !shards.empty()) {
+      return "";  // one whole set is enough, whatever another tool left of another format
+    }
+    if (shard.empty() && std::any_of(shards.begin(), shards.end(), is_here)) {
+      shard = fmt::format("{}: names {}, which is not beside it", printable(entry.string(), 4096),
                           printable(*missing));
     }
   }
-  return fault;
+  return link.empty() ? shard : link;  // a link that leads nowhere explains more
 }
 
 }  // namespace quench

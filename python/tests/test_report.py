@@ -70,6 +70,18 @@ class ReportTest(support.FileTest):
         report = Report(folder)
         return report, report.page(script)
 
+    def other_page(self, path, before):
+        """The text of a page once it is not `before`, within a minute."""
+        text = before
+        for _ in range(600):
+            if os.path.exists(path):
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+                if text != before:
+                    break
+            time.sleep(0.1)
+        return text
+
     def verb(self, *words, code=0, **environment):
         done = subprocess.run([sys.executable, "-B", START, "report", *words], capture_output=True, text=True, check=False,
                               cwd=self.folder, env={**os.environ, **environment})
@@ -198,22 +210,16 @@ class ReportTest(support.FileTest):
         page, records = (os.path.join(self.folder, "made", name) for name in ("report.html", "records-0-0001-00000000.jsonl"))
         with open(records, encoding="utf-8") as file:
             lines = file.readlines()
-        self.write("".join(lines[:-1]), records)
+        os.remove(records)  # nothing is measured yet
         watching = subprocess.Popen([sys.executable, "-B", START, "report", "made", "--watch"], cwd=self.folder,
                                     stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         with watching:
             self.assertEqual(watching.stdout.readline(), "made/report.html: written again as records arrive, until Ctrl-C\n")
-            with open(page, encoding="utf-8") as file:
-                before = file.read()
+            self.write("".join(lines[:-1]), records)
+            before = self.other_page(page, None)
             self.assertIn('<meta http-equiv="refresh" content="10">', before)
             self.write("".join(lines), records)
-            for _ in range(600):
-                with open(page, encoding="utf-8") as file:
-                    after = file.read()
-                if after != before:
-                    break
-                time.sleep(0.1)
-            self.assertNotEqual(after, before)
+            self.assertNotEqual(self.other_page(page, before), before)
             watching.send_signal(signal.SIGINT)
             self.assertEqual((watching.stdout.read(), watching.wait(60)), ("", 0))
         with open(page, encoding="utf-8") as file:

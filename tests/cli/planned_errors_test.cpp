@@ -205,4 +205,7 @@ TEST_CASE("plan, run: a shard that its index names and that is not there is told
   fs::create_symlink("gone", here.folder() / "model/b.safetensors");
   CHECK_THAT(here.run({"plan", "m.yaml"}).out,
              Contains("b.safetensors: links to a file that does not exist"));
+  here.folder().write("model/model.safetensors", "");  // whole: the others are not read
+  CHECK_THAT(here.run({"plan", "m.yaml"}).out,
+             !Contains("not beside it") && !Contains("links to a file"));
 }

@@ -107,4 +107,5 @@ TEST_CASE("folded help: an explanation goes on where it began", "[cli]") {
         "                              without an option\n");
   CHECK(folded_help("  -o,--out FOLDER             Where records go", 40) ==
         "  -o,--out FOLDER             Where\n      records go");
+  CHECK(folded_help("a summary that ends in blanks  ", 21) == "a summary that ends\nin blanks ");
 }

@@ -36,7 +36,7 @@ def page_program():
 pages = page_program()
 
 WORDS = ("holds", "fails", "open", "waits")
-LIMIT = 2_000_000
+LIMIT = 3_000_000
 
 
 def run_page(*arguments):

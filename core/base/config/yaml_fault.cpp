@@ -91,6 +91,15 @@ std::string missing_space(std::string_view text, const YAML::Exception& error) {
   return "";
 }
 
+// Whether a place is the first colon of its line: that of the key which begins it.
+bool is_first_colon(std::string_view text, const YAML::Mark& place) {
+  size_t from = 0;
+  for (int i = 0; i < place.line && from < text.size(); ++i) {
+    from = std::min(text.find('\n', from), text.size() - 1) + 1;
+  }
+  return text.find(':', from) == from + static_cast<size_t>(place.column);
+}
+
 // A bracket or a quote that is not closed yet, and where it stands, both counted from 1.
 struct Opened {
   char sign = 0;
@@ -104,27 +113,34 @@ bool is_in(std::string_view signs, char sign) {
   return signs.find(sign) != std::string_view::npos;
 }
 
-// What is open in front of a place, the innermost last.
+// What is open in front of a place, the innermost last. A bracket or a quote within a plain word,
+// as in "it's", opens nothing.
 std::vector<Opened> open_at(std::string_view text, const YAML::Mark& place) {
   std::vector<Opened> open;
   int line = 1;
   int column = 1;
-  char before = '\n';
+  char before = '\n';  // the last character that is no blank
+  char last = '\n';
   bool comment = false;
+  bool escaped = false;
   for (const char c : text) {
     if (line > place.line + 1 || (line == place.line + 1 && column > place.column)) {
       break;
     }
     const bool quoted = !open.empty() && open.back().is_quote();
-    comment = c != '\n' && (comment || (!quoted && c == '#' && is_in(" \n", before)));
-    if (quoted ? c == open.back().sign && before != '\\'
-               : !comment && is_in("}]", c) && !open.empty()) {
+    comment = c != '\n' && (comment || (!quoted && c == '#' && is_in(" \n", last)));
+    if (quoted) {
+      if (c == open.back().sign && !escaped) {
+        open.pop_back();
+      }
+      escaped = open.empty() ? false : c == '\\' && !escaped && open.back().sign == '"';
+    } else if (!comment && is_in("}]", c) && !open.empty()) {
       open.pop_back();
-    } else if (!quoted && !comment &&
-               (is_in("{[", c) || (is_in("\"'", c) && is_in(" \n[{,:", before)))) {
+    } else if (!comment && is_in("{[\"'", c) && (is_in("\n[{,:-", before) || before == '\'')) {
       open.push_back({c, line, column});
     }
-    before = c;
+    last = c;
+    before = c == ' ' || comment ? before : c;
     column = c == '\n' ? 1 : column + 1;
     line += c == '\n' ? 1 : 0;
   }
@@ -167,6 +183,11 @@ std::string yaml_fault(std::string_view text, const YAML::Exception& error) {
     return missing;
   }
   if (error.msg == YAML::ErrorMsg::END_OF_MAP || error.msg == YAML::ErrorMsg::END_OF_SEQ) {
+    if (const std::string fault = indentation_fault(text, line); !fault.empty()) {
+      return fmt::format("{}: {}", line, fault);
+    }
+  }
+  if (error.msg == YAML::ErrorMsg::MAP_VALUE && is_first_colon(text, error.mark)) {
     if (const std::string fault = indentation_fault(text, line); !fault.empty()) {
       return fmt::format("{}: {}", line, fault);
     }

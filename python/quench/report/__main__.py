@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sys
-import time
+import threading
 
 from ..run_records import NewerVersion
 from ..texts import nearest, printable
@@ -51,26 +51,29 @@ def _write_page(report, folder, plotly, reload=None):
 
 def _records(folder):
     """The sizes of the files of records, which grow with each."""
-    with os.scandir(folder) as entries:
-        return {entry.name: entry.stat().st_size for entry in entries if entry.name.startswith("records-")}
+    sizes = {}
+    for name in os.listdir(folder):
+        if name.startswith("records-"):
+            try:
+                sizes[name] = os.stat(os.path.join(folder, name)).st_size
+            except FileNotFoundError:  # merged since
+                pass
+    return sizes
 
 
 def _watch(options, made):
     """Writes the page again as records arrive, until it is interrupted; browsers load it anew until then."""
-    folder, seen = options.out or options.run, None
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        while True:
-            found = _records(options.run)
-            if found != seen:
-                path = _write_page(made(), folder, options.plotly, _RELOAD)
-                if seen is None:
-                    print(path + ": written again as records arrive, until Ctrl-C", flush=True)
-                seen = found
-            time.sleep(_RELOAD / 4)
-    except KeyboardInterrupt:
-        for again in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(again, signal.SIG_IGN)
+    folder, seen, stop = options.out or options.run, None, threading.Event()
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, lambda *_: stop.set())
+    print(os.path.join(folder, "report.html") + ": written again as records arrive, until Ctrl-C", flush=True)
+    while not stop.is_set():
+        found = _records(options.run)
+        if found and any(found.values()) and found != seen:
+            _write_page(made(), folder, options.plotly, _RELOAD)
+            seen = found
+        stop.wait(_RELOAD / 4)
+    if seen is not None:
         _write_page(made(), folder, options.plotly)
 
 

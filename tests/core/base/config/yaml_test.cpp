@@ -80,6 +80,13 @@ TEST_CASE("yaml: what is refused names its line and column", "[config]") {
        "m.yaml:1:13: a bracket that does not close the `[` of line 1, column 8; wanted `]`"},
       {"c: {a: it's [1, 2}  # it's {\n",
        "m.yaml:1:13: the `{` of line 1, column 4 is not closed; wanted `}` or `,`"},
+      {"p: 'C:\\'\nc: {a: x b: y}\n",
+       "m.yaml:2:11: the `{` of line 2, column 4 is not closed; wanted `}` or `,`"},
+      {"p: \"x\\\\\"\nc: {a: x b: y}\n",
+       "m.yaml:2:11: the `{` of line 2, column 4 is not closed; wanted `}` or `,`"},
+      {"p: 'it''s [x'\nc: {a: x b: y}\n",
+       "m.yaml:2:11: the `{` of line 2, column 4 is not closed; wanted `}` or `,`"},
+      {"title: loss [nats\nc: {a: 1}}\n", "m.yaml:2:10: a bracket that closes none; wanted none"},
       {"c: {a: 1}}\n", "m.yaml:1:10: a bracket that closes none; wanted none"},
       {"q: rtn: 4\n",
        "m.yaml:1:7: a value with a `:` behind it; wanted each entry in a line of its own, or {...} "
@@ -103,9 +110,7 @@ TEST_CASE("yaml: a line that is indented like none above it is told so, with the
        "m.yaml:3: the line is indented by 6, wanted 4, as in line 2"},
       {"a:\n    b: 1\n\n  # a comment\n  c: 2\n",
        "m.yaml:5: the line is indented by 2, wanted 4, as in line 2"},
-      {"a: 1\n  b: 2\n",
-       "m.yaml:2:4: a value with a `:` behind it; wanted each entry in a line of its own, or {...} "
-       "around those that lie inside another"},
+      {"a: 1\n  b: 2\n", "m.yaml:2: the line is indented by 2, wanted 0, as in line 1"},
   };
   for (const auto& [text, wanted] : cases) {
     CAPTURE(text);
