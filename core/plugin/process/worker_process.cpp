@@ -8,7 +8,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <exception>
 #include <fstream>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -110,13 +112,16 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command)
                                  command_of(command, sockets.worker.get(), output.write.get()),
                                  std::move(output.read), std::move(promise));
     process_ = started.get();
-  } catch (const std::system_error& error) {
+  } catch (const std::exception& failure) {
     if (output_thread_.joinable()) {
       output_thread_.join();
     }
-    fail(QUENCH_FAILED_PRECONDITION, "worker: {} cannot be started in {}: {}",
-         printable(command.words.at(0), 4096), printable(command.folder.string(), 4096),
-         error.code().message());
+    if (const auto* refused = dynamic_cast<const std::system_error*>(&failure)) {
+      fail(QUENCH_FAILED_PRECONDITION, "worker: {} cannot be started in {}: {}",
+           printable(command.words.at(0), 4096), printable(command.folder.string(), 4096),
+           refused->code().message());
+    }
+    throw;  // no memory
   }
   id_ = process_->id();
   control_ = std::move(sockets.host);
@@ -145,7 +150,10 @@ void WorkerProcess::own_output(Command command, Descriptor output,
     }
   }
   read_output(output.get());
-  log_lines("\n");  // what has no end of its own
+  try {
+    log_lines("\n");                 // what has no end of its own
+  } catch (const std::bad_alloc&) {  // as in read_output
+  }
 }
 
 // Reads what there is, a bounded part of it at a time; false at the end.
@@ -158,9 +166,12 @@ bool WorkerProcess::read_output(int output) {
       return got < 0 && (errno == EAGAIN || errno == EINTR);
     }
     const std::string_view printed(buffer.data(), static_cast<size_t>(got));
-    log_lines(printed);
-    const std::lock_guard lock(output_mutex_);
-    output_.add(printed);
+    try {
+      log_lines(printed);
+      const std::lock_guard lock(output_mutex_);
+      output_.add(printed);
+    } catch (const std::bad_alloc&) {  // its lines are lost, the worker goes on
+    }
   }
   return true;
 }
