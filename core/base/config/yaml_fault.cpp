@@ -63,14 +63,19 @@ std::string indentation_fault(std::string_view text, int at) {
   return "";
 }
 
+// The line of a place, without its end.
+std::string_view line_of(std::string_view text, const YAML::Mark& place) {
+  size_t from = 0;
+  for (int i = 0; i < place.line && from < text.size(); ++i) {
+    from = std::min(text.find('\n', from), text.size() - 1) + 1;
+  }
+  return text.substr(from, text.find('\n', from) - from);
+}
+
 // "9:16: wanted a space behind `:`" where a line, up to the column of the parser's complaint, lacks
 // one that YAML needs; else "".
 std::string missing_space(std::string_view text, const YAML::Exception& error) {
-  size_t from = 0;
-  for (int i = 0; i < error.mark.line && from < text.size(); ++i) {
-    from = std::min(text.find('\n', from), text.size() - 1) + 1;
-  }
-  const std::string_view line = text.substr(from, text.find('\n', from) - from);
+  const std::string_view line = line_of(text, error.mark);
   const auto behind = [&](char sign, size_t at) {
     return fmt::format("{}:{}: wanted a space behind `{}`", error.mark.line + 1, at + 2, sign);
   };
@@ -93,11 +98,7 @@ std::string missing_space(std::string_view text, const YAML::Exception& error) {
 
 // Whether a place is the first colon of its line: that of the key which begins it.
 bool is_first_colon(std::string_view text, const YAML::Mark& place) {
-  size_t from = 0;
-  for (int i = 0; i < place.line && from < text.size(); ++i) {
-    from = std::min(text.find('\n', from), text.size() - 1) + 1;
-  }
-  return text.find(':', from) == from + static_cast<size_t>(place.column);
+  return line_of(text, place).find(':') == static_cast<size_t>(place.column);
 }
 
 // A bracket or a quote that is not closed yet, and where it stands, both counted from 1.
