@@ -8,7 +8,7 @@
 
 #include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/multiversion.hpp"
-#include "shared/number_formats/number_format.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 
 namespace quench::quantizers {
 

@@ -53,11 +53,6 @@ int64_t NumberFormat::entries() const {
                                         : 2 * int64_t{integer} + 1;
 }
 
-uint8_t NumberFormat::scale_code(double scale_value, double tensor_scale) const {
-  return scale == ScaleType::kE8M0 ? static_cast<uint8_t>(std::ilogb(scale_value) + kE8M0Bias)
-                                   : encode(kE4M3, scale_value / tensor_scale);
-}
-
 double NumberFormat::bits_per_value(double values, double scales) const {
   const double tensor = has_tensor_scale() ? 32 : 0;
   return element_bits + (scale_bits() * scales + tensor) / values;

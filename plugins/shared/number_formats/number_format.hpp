@@ -58,7 +58,7 @@ struct NumberFormat {
   // the statistic is, or where the scale overflows.
   QUENCH_BOTH double scale_of(double statistic, double tensor_scale = 1) const;
   // The byte in which the scale is stored, of a scale of scale_of(); not with float32.
-  uint8_t scale_code(double scale_value, double tensor_scale = 1) const;
+  QUENCH_BOTH uint8_t scale_code(double scale_value, double tensor_scale = 1) const;
 
   // The code of the element nearest to x / scale_value; a scale of 0 holds zeros.
   QUENCH_BOTH uint8_t code_of(double x, double scale_value) const;
@@ -95,6 +95,11 @@ QUENCH_BOTH inline double NumberFormat::scale_of(double statistic, double tensor
   }
   return this->statistic() == Statistic::kMean ? static_cast<float>(statistic)
                                                : float32_scale(statistic / largest());
+}
+
+QUENCH_BOTH inline uint8_t NumberFormat::scale_code(double scale_value, double tensor_scale) const {
+  return scale == ScaleType::kE8M0 ? static_cast<uint8_t>(binade_of(scale_value) + kE8M0Bias)
+                                   : encode(e4m3(), scale_value / tensor_scale);
 }
 
 QUENCH_BOTH inline uint8_t NumberFormat::code_of(double x, double scale_value) const {

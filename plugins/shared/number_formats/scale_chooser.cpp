@@ -60,45 +60,16 @@ double ScaleChooser::least_squares(double usual) {
   if (format_.type == ElementType::kTernary) {
     return of_kept_magnitudes();
   }
-  if (format_.type == ElementType::kBinary) {
-    return usual;
-  }
   double best = usual;
   double least = squared_error(usual, std::numeric_limits<double>::infinity());
-  const auto consider = [&](double scale) {
-    const double error = squared_error(scale, least);
+  const int alternatives = alternative_scales(format_);
+  for (int i = 0; i < alternatives; ++i) {
+    const double scale = alternative_scale(format_, usual, tensor_scale_, i);
+    const double error = scale > 0 ? squared_error(scale, least) : least;
     if (error < least) {
       least = error;
       best = scale;
     }
-  };
-  switch (format_.scale) {
-    case ScaleType::kE8M0: {
-      const int code = format_.scale_code(usual);
-      for (const int other : {code - 1, code + 1}) {
-        if (other >= 0 && other < kE8M0Nan) {
-          consider(decode_e8m0(static_cast<uint8_t>(other)));
-        }
-      }
-      break;
-    }
-    case ScaleType::kTwoLevel: {
-      const int code = format_.scale_code(usual, tensor_scale_);
-      const int last = std::min(code + kNearCodes, kE4M3.largest_code());
-      for (int other = std::max(code - kNearCodes, 1); other <= last; ++other) {
-        if (other != code) {
-          consider(tensor_scale_ * decode(kE4M3, static_cast<uint8_t>(other)));
-        }
-      }
-      break;
-    }
-    case ScaleType::kFloat32:
-      for (int factor = kLeastFactor; factor < kFactorsEnd; ++factor) {
-        if (factor != kFactorUnit) {
-          consider(float32_scale(usual * factor / kFactorUnit));
-        }
-      }
-      break;
   }
   return best;
 }
