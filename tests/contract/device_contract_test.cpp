@@ -42,6 +42,12 @@ constexpr Bound kBounds[] = {
     {"gptq:bits=4,group_size=16,activations=int4,rotate=all,cache=int4,cache_group_size=4,"
      "cache_rotate=both",
      2e-3},
+    {"rtn:format=nvfp4", 1e-5},
+    {"rtn:format=fp8_e4m3,group_size=16,mse=2", 1e-5},
+    {"rtn:format=ternary,group_size=16,mse=2", 1e-5},
+    {"gptq:format=nvfp4,mse=2", 2e-3},
+    {"gptq:format=binary,group_size=16,desc_act=true,static_groups=true", 2e-3},
+    {"awq:format=nvfp4", 2e-3},
     {"activations:activations=fp8_e4m3,activation_per=tensor,activation_range=max,cache=int4,"
      "cache_keys=channel,cache_group_size=8",
      2e-3},

@@ -29,6 +29,7 @@
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
@@ -229,7 +230,9 @@ ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting,
 }
 
 at::Device Awq::device_of(const AwqGroup& group) const {
-  return format_ != nullptr ? at::Device(at::kCPU) : group.device();
+  const bool by_kernels =
+      format_ == nullptr || has_kernel(*format_, scale_rule_of(params_.mse.value_or(0)));
+  return by_kernels ? group.device() : at::Device(at::kCPU);
 }
 
 std::string Awq::unscaled_because(const AwqGroup& group) const {
@@ -395,9 +398,15 @@ double Awq::write_format(const ScaledWeight& own, const FoundScale& found, const
                          const kit::LinearToQuantize& linear, kit::QuantizeSink& sink,
                          const at::Tensor& codes_alone) const {
   const std::vector<double> scale = found.scale.empty() ? ones(own.columns) : found.scale;
-  const CodedStorage made(own.rows, own.columns, own.groups);
-  code_rows(own, scale, limits, made.view());
-  put_formatted(*format_, tensor_scale_of(own, scale), own.groups, made.view(), linear, sink);
+  const double tensor_scale = tensor_scale_of(own, scale);
+  if (rounds_on_host(own)) {
+    const CodedStorage made(own.rows, own.columns, own.groups);
+    code_rows(own, scale, limits, made.view());
+    put_formatted(*format_, tensor_scale, own.groups, made.view(), linear, sink);
+  } else {
+    put_formatted(*format_, tensor_scale, own.groups, RoundingByKernel(own, scale).code(limits),
+                  linear, sink);
+  }
   const at::Tensor target = kit::borrow(linear.dequantized);
   if (codes_alone.defined()) {
     codes_alone.copy_(target);

@@ -4,6 +4,7 @@
 
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/finite.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -54,24 +55,22 @@ void divide_by_scale(const at::Tensor& weight, std::span<const double> scale, co
   if (scale.empty()) {
     return;
   }
-  const at::Tensor host = weight.cpu();
-  divide_on_host(host, scale);
-  if (!matrix::all_finite(host)) {
+  if (matrix::on_host(weight)) {
+    const at::Tensor dense = weight.contiguous();
+    divide_on_host(dense, scale);
+    weight.copy_(dense);
+  } else {
+    divide_there(weight, scale);
+  }
+  if (!matrix::all_finite(weight)) {
     kit::fail(QUENCH_NUMERICAL, "%s: the weight over its channel scale is not finite", name);
   }
-  weight.copy_(host);
 }
 
 void write_effective_weight(const CodedThere& coded, Groups groups, std::span<const double> scale,
                             const at::Tensor& to, const char* name) {
   dequantize_on_device(coded, groups, to, name);
-  if (scale.empty()) {
-    return;
-  }
-  divide_there(to, scale);
-  if (!matrix::all_finite(to)) {
-    kit::fail(QUENCH_NUMERICAL, "%s: the weight over its channel scale is not finite", name);
-  }
+  divide_by_scale(to, scale, name);
 }
 
 }  // namespace quench::quantizers

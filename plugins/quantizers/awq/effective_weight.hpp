@@ -18,8 +18,7 @@ void write_effective_weight(const Coded& coded, std::span<const double> scale, c
 void write_effective_weight(const CodedThere& coded, Groups groups, std::span<const double> scale,
                             const at::Tensor& to, const char* name);
 
-// Divides by it in place, on the host, and rounds again; NUMERICAL if the weight is not finite
-// then.
+// Divides by it in place and rounds again; NUMERICAL if the weight is not finite then.
 void divide_by_scale(const at::Tensor& weight, std::span<const double> scale, const char* name);
 
 }  // namespace quench::quantizers

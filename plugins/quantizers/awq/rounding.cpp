@@ -9,10 +9,12 @@
 #include <limits>
 #include <optional>
 
+#include "quantizers/number_format/format_numbers.hpp"
 #include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/multiversion.hpp"
 #include "shared/matrix/on_host.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 
 namespace quench::quantizers {
 
@@ -175,11 +177,12 @@ void for_each_row(const ScaledWeight& weight, std::span<const double> scale, int
 }  // namespace
 
 bool rounds_on_host(const ScaledWeight& weight) {
-  return weight.format != nullptr || matrix::on_host(weight.weight);
+  return matrix::on_host(weight.weight) ||
+         (weight.format != nullptr && !has_kernel(*weight.format, scale_rule_of(weight.kind)));
 }
 
 std::vector<double> column_magnitudes(const at::Tensor& weight) {
-  const at::Tensor most = weight.abs().amax(0).to(at::kDouble);
+  const at::Tensor most = weight.abs().amax(0).cpu().to(at::kDouble);
   const double* values = most.const_data_ptr<double>();
   return {values, values + most.numel()};
 }

@@ -27,17 +27,16 @@ struct ScaledWeight {
   GridKind kind;
   Groups groups;
   GridRule rule;
-  // In place of the grid, for weights in host memory; with scales of the least squared error of
-  // w * s if kind.mse is not 0.
+  // In place of the grid; with scales of the least squared error of w * s if kind.mse is not 0.
   const number_formats::NumberFormat* format = nullptr;
   std::vector<double> column_most = {};  // the largest magnitude of each, where the format has a
                                          // scale of the whole weight
 };
 
-// Whether the loops below round it, and not kernels: there are none of number formats.
+// Whether the loops below round it, and not kernels.
 bool rounds_on_host(const ScaledWeight& weight);
 
-// The largest magnitude of each column of a weight in host memory.
+// The largest magnitude of each column of a weight.
 std::vector<double> column_magnitudes(const at::Tensor& weight);
 
 // The scale of the whole weight w * s; 1 where it is rounded to a grid or the format has none.

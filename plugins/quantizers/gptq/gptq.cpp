@@ -22,9 +22,11 @@
 #include "quantizers/inputs/rounded_linear.hpp"
 #include "quantizers/number_format/format_parameter.hpp"
 #include "quantizers/number_format/formatted_weight.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quantizers/rotated/rotatable.hpp"
 #include "quench/kit/grid_parameters.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/matrix/on_host.hpp"
 
 namespace quench::quantizers {
 
@@ -142,12 +144,17 @@ class Linear {
     return loss;
   }
 
-  // In host memory, whatever the weight's: there are no kernels of the formats for a GPU.
   double round_to_format(const at::Tensor& weight, const Factor& factor, SolverOptions options) {
     const Groups groups =
         format_groups(*format_, weight.size(1), setting_.group_size, linear_.info.name);
     options.format = format_;
     options.tensor_scale = tensor_scale_of(*format_, weight);
+    if (!matrix::on_host(weight) && has_kernel(*format_, scale_rule_of(options.kind))) {
+      CodedThere made(weight, groups);
+      const double loss = solve_to_format_there(weight, factor, options, made);
+      put_formatted(*format_, options.tensor_scale, groups, made, linear_, sink_);
+      return loss;
+    }
     Factor here = factor;
     here.upper = factor.upper.cpu();
     here.correction = factor.correction.defined() ? factor.correction.cpu() : factor.correction;

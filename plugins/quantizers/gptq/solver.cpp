@@ -16,6 +16,7 @@
 #include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/matrix/product.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 
 namespace quench::quantizers {
 
@@ -226,6 +227,11 @@ double finite(double loss) {
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded) {
   return finite(solve_where_it_is(weight, factor, options, coded));
+}
+
+double solve_to_format_there(const at::Tensor& weight, const Factor& factor,
+                             const SolverOptions& options, CodedThere& coded) {
+  return finite(solve_to_format_by_kernels(weight, factor, options, coded));
 }
 
 double solve_into(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,

@@ -22,7 +22,7 @@ struct SolverOptions {
   // The order keeps the columns of each group together (kGroupAware); groups are in original order.
   bool group_aware = false;
   // Rounds to this format instead of to a grid of `kind`, with scales of the least squared error if
-  // kind.mse is not 0; null: to the grid. Only in host memory.
+  // kind.mse is not 0; null: to the grid.
   const number_formats::NumberFormat* format = nullptr;
   double tensor_scale = 1;  // of a format that has one
   bool groups_stay() const { return static_groups || group_aware; }
@@ -37,6 +37,11 @@ struct SolverOptions {
 // column. Throws NUMERICAL if the loss is not finite.
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded);
+
+// The same to options.format, which has_kernel(), of a weight on a GPU: codes, scales and zeros
+// stay there.
+double solve_to_format_there(const at::Tensor& weight, const Factor& factor,
+                             const SolverOptions& options, CodedThere& coded);
 
 // The same of a weight on a GPU, without codes: the dequantized weight goes to `dequantized` there.
 double solve_into(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,

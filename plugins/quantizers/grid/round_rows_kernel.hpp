@@ -1,18 +1,18 @@
 // Rounding to nearest as a kernel: the grids of every group of every row, and the codes. A warp
-// takes one group of one row.
+// takes one group of one row. Numbers: what is rounded to (grid_numbers.hpp).
 //
 // Scales, zeros and codes are those of round_rows() to the bit: extremes do not depend on the order
 // in which they are found, each step of a search is summed by one thread in that function's order,
 // and the arithmetic of grid.hpp is compiled from the same source.
 #pragma once
 
-#include "quantizers/grid/search_kernel.hpp"
+#include "quantizers/grid/grid_numbers.hpp"
 #include "shared/cuda/block.hpp"
 
 namespace quench::quantizers {
 
 // The grids of a matrix [rows, columns], C order, in groups of `group_size` consecutive columns.
-template <typename T>
+template <typename T, typename Numbers = GridNumbers>
 struct RoundRows {
   static constexpr int kWarps = 8;
   static constexpr int kThreads = kWarps * cuda::kWarp;
@@ -22,7 +22,7 @@ struct RoundRows {
   int64_t columns;
   int64_t group_size;
   int64_t groups;
-  GridKind kind;
+  Numbers numbers;
   const uint8_t* dead;  // [columns], columns that count as 0; or null
   uint8_t* codes;       // [rows, columns]; or null: only the grids
   double* scales;       // that of row r and group g is at r * row_stride + g * group_stride
@@ -59,7 +59,7 @@ struct RoundRows {
       return Extremes{a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     });
     cuda::PerThread<Tried, kThreads> tried;
-    if (kind.mse > 0) {
+    if (numbers.searches()) {
       block.each(
           [&](int thread) { tried[thread] = search(part_of(block, thread), extremes[thread]); });
       cuda::combine_warps(block, tried,
@@ -70,16 +70,17 @@ struct RoundRows {
       if (part.from == part.to) {
         return;
       }
-      const Range range = range_of(extremes[thread].low, extremes[thread].high, kind);
-      const Grid grid =
-          kind.mse > 0 ? chosen_grid(range, kind, tried[thread]) : grid_of(range, kind);
+      const Grid grid = numbers.chosen(
+          Range{extremes[thread].low, extremes[thread].high},
+          numbers.searches() ? tried[thread] : nothing_tried(),
+          [&](int64_t i) { return value(part.row, part.from + i); }, part.to - part.from);
       if (part.lane == 0) {
         const int64_t at = part.row * row_stride + part.group * group_stride;
         scales[at] = grid.scale;
         zeros[at] = grid.zero;
       }
       for (int64_t c = part.from + part.lane; c < part.to && codes != nullptr; c += cuda::kWarp) {
-        const double code = code_of(value(part.row, c), grid.scale, grid.zero, kind.max_code());
+        const double code = numbers.code(value(part.row, c), grid);
         codes[part.row * columns + c] = static_cast<uint8_t>(static_cast<int32_t>(code));
       }
     });
@@ -108,12 +109,9 @@ struct RoundRows {
   }
 
   QUENCH_KERNEL Tried search(const Part& part, const Extremes& extremes) const {
-    const Range range = range_of(extremes.low, extremes.high, kind);
-    if (!searches(range, kind)) {
-      return nothing_tried();
-    }
     const auto value_at = [&](int64_t i) { return value(part.row, part.from + i); };
-    return try_steps(value_at, part.to - part.from, range, kind, part.lane, cuda::kWarp);
+    return numbers.try_some(Range{extremes.low, extremes.high}, value_at, part.to - part.from,
+                            part.lane, cuda::kWarp);
   }
 };
 

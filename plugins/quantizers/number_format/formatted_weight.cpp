@@ -1,12 +1,18 @@
 #include "quantizers/number_format/formatted_weight.hpp"
 
 #include <ATen/ops/empty.h>
+#include <ATen/ops/tensor.h>
 
 #include <algorithm>
 #include <cmath>
 
+#include "quantizers/number_format/device/entries.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
+#include "shared/cuda/run_kernel.hpp"
+#include "shared/matrix/finite.hpp"
+#include "shared/matrix/on_host.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 
 namespace quench::quantizers {
 
@@ -87,6 +93,56 @@ void put_scales(const NumberFormat& format, double tensor_scale, const Coded& co
   std::copy(coded.scales.begin(), coded.scales.end(), scales.begin());
 }
 
+template <typename T>
+CodedThere run(const at::Tensor& weight, const FormatNumbers& numbers, Groups groups,
+               const char* entry) {
+  CodedThere made(weight, groups);
+  const RoundRowsToFormat<T> kernel{weight.const_data_ptr<T>(),
+                                    weight.size(0),
+                                    weight.size(1),
+                                    groups.size,
+                                    groups.count,
+                                    numbers,
+                                    nullptr,
+                                    made.codes.data_ptr<uint8_t>(),
+                                    made.scales.data_ptr<double>(),
+                                    made.zeros.data_ptr<double>(),
+                                    groups.count,
+                                    1};
+  cuda::run_kernel(entry, kernel, weight.device());
+  return made;
+}
+
+void write_values_there(const CodedThere& coded, Groups groups, const std::vector<double>& table,
+                        const at::Tensor& to, const char* name) {
+  constexpr int64_t kHeld = int64_t{1} << 23;  // elements that are float64 at once
+  if (!matrix::all_finite(coded.scales)) {
+    kit::fail(QUENCH_NUMERICAL, "%s: the range of a row overflows", name);
+  }
+  const at::Tensor elements = at::tensor(table, at::kDouble).to(coded.codes.device());
+  const int64_t most = std::max<int64_t>(1, kHeld / coded.codes.size(1));
+  for (int64_t first = 0; first < coded.codes.size(0); first += most) {
+    const int64_t count = std::min(most, coded.codes.size(0) - first);
+    const at::Tensor codes = coded.codes.narrow(0, first, count).flatten().to(at::kInt);
+    to.narrow(0, first, count)
+        .copy_(elements.index_select(0, codes)
+                   .view({count, groups.count, groups.size})
+                   .mul_(coded.scales.narrow(0, first, count).unsqueeze(2))
+                   .view({count, coded.codes.size(1)}));
+  }
+  if (!matrix::all_finite(to)) {  // a float64 scale may be finite where the weight's type is not
+    kit::fail(QUENCH_NUMERICAL, "%s: the rounded weight overflows", name);
+  }
+}
+
+void put_numbers(const NumberFormat& format, Groups groups, int64_t rows, kit::QuantizeSink& sink) {
+  const auto scales = static_cast<double>(rows * groups.count);
+  sink.number("bits", format.element_bits);
+  sink.number("block", static_cast<double>(groups.size));
+  sink.number("bits_per_weight",
+              format.bits_per_value(scales * static_cast<double>(groups.size), scales));
+}
+
 }  // namespace
 
 Groups format_groups(const NumberFormat& format, int64_t columns, int64_t group_size,
@@ -117,6 +173,15 @@ void round_to_format(const at::Tensor& weight, const NumberFormat& format, Scale
   }
 }
 
+CodedThere round_to_format_there(const at::Tensor& weight, const NumberFormat& format,
+                                 ScaleRule rule, double tensor_scale, Groups groups) {
+  const at::Tensor dense = weight.contiguous();
+  const FormatNumbers numbers{format, rule, tensor_scale};
+  return dense.scalar_type() == at::kDouble
+             ? run<double>(dense, numbers, groups, kRoundToFormatDouble)
+             : run<float>(dense, numbers, groups, kRoundToFormatFloat);
+}
+
 void put_formatted(const NumberFormat& format, double tensor_scale, Groups groups,
                    const Coded& coded, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink) {
@@ -139,10 +204,34 @@ void put_formatted(const NumberFormat& format, double tensor_scale, Groups group
     std::copy(table.begin(), table.end(), entries.begin());
     put_scales(format, tensor_scale, coded, sink);
   }
-  sink.number("bits", format.element_bits);
-  sink.number("block", static_cast<double>(groups.size));
-  sink.number("bits_per_weight", format.bits_per_value(static_cast<double>(coded.codes.size()),
-                                                       static_cast<double>(coded.scales.size())));
+  put_numbers(format, groups, coded.rows, sink);
+}
+
+void put_formatted(const NumberFormat& format, double tensor_scale, Groups groups,
+                   const CodedThere& coded, const kit::LinearToQuantize& linear,
+                   kit::QuantizeSink& sink) {
+  if (!stays_on_device(linear)) {
+    const CodedStorage here(coded.codes.size(0), coded.codes.size(1), groups);
+    take(coded, here.view());
+    put_formatted(format, tensor_scale, groups, here.view(), linear, sink);
+    return;
+  }
+  write_values_there(coded, groups, table_of(format), kit::borrow(linear.dequantized),
+                     linear.info.name);
+  put_numbers(format, groups, coded.codes.size(0), sink);
+}
+
+void put_rounded(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
+                 Groups groups, const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) {
+  const double tensor_scale = tensor_scale_of(format, weight);
+  if (!matrix::on_host(weight) && has_kernel(format, rule)) {
+    put_formatted(format, tensor_scale, groups,
+                  round_to_format_there(weight, format, rule, tensor_scale, groups), linear, sink);
+    return;
+  }
+  const CodedStorage made(weight.size(0), weight.size(1), groups);
+  round_to_format(weight.cpu(), format, rule, tensor_scale, groups, made.view());
+  put_formatted(format, tensor_scale, groups, made.view(), linear, sink);
 }
 
 }  // namespace quench::quantizers

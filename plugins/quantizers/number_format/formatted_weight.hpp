@@ -6,14 +6,11 @@
 #include <cstdint>
 
 #include "quantizers/grid/coded.hpp"
+#include "quantizers/number_format/format_numbers.hpp"
 #include "quench/kit/quantizer.hpp"
 #include "shared/number_formats/number_format.hpp"
-#include "shared/number_formats/scale_chooser.hpp"
 
 namespace quench::quantizers {
-
-using number_formats::NumberFormat;
-using number_formats::ScaleRule;
 
 // The groups of a row. Throws INVALID_ARGUMENT with the linear's name if they do not divide it:
 // files of these formats hold whole blocks.
@@ -28,6 +25,11 @@ double tensor_scale_of(const NumberFormat& format, const at::Tensor& weight);
 void round_to_format(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
                      double tensor_scale, Groups groups, const Coded& coded);
 
+// The same with the kernel, which has_kernel() says there is, where the weight is: on a GPU as
+// kernels.so has it, in host memory as loops. Zeros are 0.
+CodedThere round_to_format_there(const at::Tensor& weight, const NumberFormat& format,
+                                 ScaleRule rule, double tensor_scale, Groups groups);
+
 // Writes the dequantized weight, scale · element computed in float64 and rounded once, and, if the
 // host wants them, "indices", "table" and "scales" of a weight that is looked up. Where a scale is
 // a byte, "scales" has the bytes of E8M0; of two levels it has their product, and "block_scales"
@@ -36,5 +38,13 @@ void round_to_format(const at::Tensor& weight, const NumberFormat& format, Scale
 void put_formatted(const NumberFormat& format, double tensor_scale, Groups groups,
                    const Coded& coded, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink);
+// The same of codes where the weight is, which a result that stays there does not leave.
+void put_formatted(const NumberFormat& format, double tensor_scale, Groups groups,
+                   const CodedThere& coded, const kit::LinearToQuantize& linear,
+                   kit::QuantizeSink& sink);
+
+// Rounds every value to nearest and puts the result; with the kernel for a weight on a device.
+void put_rounded(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
+                 Groups groups, const kit::LinearToQuantize& linear, kit::QuantizeSink& sink);
 
 }  // namespace quench::quantizers

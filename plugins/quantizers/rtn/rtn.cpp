@@ -73,11 +73,7 @@ void Rtn::quantize(kit::QuantizerGroup& group, const kit::LinearToQuantize& line
   if (format_ != nullptr) {
     const Groups blocks =
         format_groups(*format_, weight.size(1), setting.group_size, linear.info.name);
-    const double tensor_scale = tensor_scale_of(*format_, weight);
-    const CodedStorage made(weight.size(0), weight.size(1), blocks);
-    round_to_format(weight.cpu(), *format_, scale_rule_of(setting.kind), tensor_scale, blocks,
-                    made.view());
-    put_formatted(*format_, tensor_scale, blocks, made.view(), linear, sink);
+    put_rounded(weight, *format_, scale_rule_of(setting.kind), blocks, linear, sink);
   } else {
     round_to_grid(weight, setting, linear, sink);
   }

@@ -13,6 +13,7 @@
 #include "quantizers/awq/device/objective_on_device.hpp"
 #include "quantizers/awq/device/rounding_by_kernel.hpp"
 #include "quantizers/awq/effective_weight.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "tests/plugins/quantizers/quantizer_bench.hpp"
 #include "tests/support/differences.hpp"
@@ -89,10 +90,39 @@ std::vector<Case> all_cases(at::ScalarType type) {
   return out;
 }
 
+// Every number format that kernels know, also with the scales of the least squared error.
+std::vector<Case> format_cases(at::ScalarType type) {
+  std::vector<Case> out;
+  const int64_t rows = 13;
+  const int64_t columns = 96;
+  const at::Tensor weight = tensor_of(odd_matrix(rows, columns), type);
+  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
+    for (const double mse : {0.0, 2.0}) {
+      const quantizers::GridKind kind{4, true, mse};
+      if (!quantizers::has_kernel(format, quantizers::scale_rule_of(kind))) {
+        continue;
+      }
+      const int64_t size = format.block > 0 ? format.block : 48;
+      out.push_back({{weight,
+                      rows,
+                      columns,
+                      kind,
+                      {size, columns / size},
+                      GridRule::kWidened,
+                      &format,
+                      quantizers::column_magnitudes(weight)},
+                     scale_for(columns)});
+    }
+  }
+  return out;
+}
+
 std::string name_of(const ScaledWeight& weight) {
   return std::to_string(weight.rows) + " x " + std::to_string(weight.columns) + ", groups of " +
          std::to_string(weight.groups.size) + ", rule " +
-         std::to_string(static_cast<int>(weight.rule)) + (weight.kind.sym ? ", symmetric" : "");
+         std::to_string(static_cast<int>(weight.rule)) + (weight.kind.sym ? ", symmetric" : "") +
+         (weight.format != nullptr ? ", " + std::string(weight.format->name) : "") +
+         (weight.kind.mse > 0 ? ", least squares" : "");
 }
 
 struct Codes {
@@ -151,8 +181,7 @@ void check_orders(const Case& given) {
                                             weight.columns,
                                             weight.groups.size,
                                             weight.groups.count,
-                                            weight.kind,
-                                            weight.rule,
+                                            {weight.kind, weight.rule},
                                             given.scale.data(),
                                             nullptr,
                                             0.9,
@@ -203,6 +232,15 @@ TEST_CASE("awq on a device: rounding has the bits of the plain loops", "[quantiz
   }
 }
 
+TEST_CASE("awq on a device: a number format has the bits of the plain loops",
+          "[quantizers][awq][number_formats][cuda]") {
+  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
+    for (const Case& given : format_cases(type)) {
+      check_rounding(given);
+    }
+  }
+}
+
 TEST_CASE("awq on a device: magnitudes of channels have the bits of the plain loops",
           "[quantizers][awq][cuda]") {
   for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
@@ -241,10 +279,12 @@ TEST_CASE("awq on a device: the objective is the processor's within its float32 
 
 TEST_CASE("awq on a device: a layer gets the processor's scale, codes and loss",
           "[quantizers][awq][cuda]") {
-  const std::string parameters =
-      GENERATE(R"({"group_size":32})", R"({"group_size":40,"clip":"all","grid":"tight"})",
-               R"({"preset":"autoawq","group_size":-1,"bits":3})",
-               R"({"share":"linear","sym":true,"group_size":32})");
+  const std::string parameters = GENERATE(
+      R"({"group_size":32})", R"({"group_size":40,"clip":"all","grid":"tight"})",
+      R"({"preset":"autoawq","group_size":-1,"bits":3})",
+      R"({"share":"linear","sym":true,"group_size":32})", R"({"format":"mxfp4"})",
+      R"({"format":"nvfp4","mse":2})", R"({"format":"fp8_e4m3","group_size":32,"clip":"all"})",
+      R"({"format":"ternary","group_size":32,"mse":2})");
   const bool float64 = GENERATE(false, true);
   CAPTURE(parameters, float64);
   const std::vector<Matrix> weights = {random_matrix(24, 96, 1), random_matrix(40, 96, 2)};
@@ -268,6 +308,7 @@ TEST_CASE("awq on a device: a layer gets the processor's scale, codes and loss",
   for (size_t l = 0; l < 2; ++l) {
     CHECK(differences(got[l].tensor<double>("channel_scale"),
                       wanted[l].tensor<double>("channel_scale")) == "");
+    CHECK((got[l].bytes == wanted[l].bytes));
     CHECK(differences(got[l].codes, wanted[l].codes) == "");
     CHECK(differences(got[l].scales, wanted[l].scales) == "");
     CHECK(differences(got[l].zeros, wanted[l].zeros) == "");

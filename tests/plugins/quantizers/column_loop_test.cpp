@@ -41,7 +41,7 @@ ColumnLoopResult plain_float32(const ColumnLoopCase<From, float>& layer) {
       const auto [low, high] = std::minmax_element(values.begin(), values.end());
       const quantizers::Grid grid = quantizers::grid_of_values(
           values.data(), 1, static_cast<int64_t>(values.size()), static_cast<double>(*low),
-          static_cast<double>(*high), loop.kind);
+          static_cast<double>(*high), loop.numbers.kind);
       out.scales[static_cast<size_t>(r * loop.groups + g)] = grid.scale;
       out.zeros[static_cast<size_t>(r * loop.groups + g)] = grid.zero;
     };
@@ -72,8 +72,8 @@ ColumnLoopResult plain_float32(const ColumnLoopCase<From, float>& layer) {
         }
         const auto grid = static_cast<size_t>(r * loop.groups + loop.group[k]);
         const double value = x[static_cast<size_t>(k)];
-        const double code =
-            quantizers::code_of(value, out.scales[grid], out.zeros[grid], loop.kind.max_code());
+        const double code = quantizers::code_of(value, out.scales[grid], out.zeros[grid],
+                                                loop.numbers.kind.max_code());
         const double error =
             (value - out.scales[grid] * (code - out.zeros[grid])) / at(loop.upper, n, k, k);
         out.codes[static_cast<size_t>(r * n + loop.order[k])] = static_cast<uint8_t>(code);
@@ -194,7 +194,7 @@ TEST_CASE("gptq kernels: a panel has the bits of the processor's kernel",
                                          loop.columns,
                                          0,
                                          end,
-                                         loop.kind,
+                                         loop.numbers.kind,
                                          loop.source,
                                          loop.group_size,
                                          loop.group,

@@ -61,8 +61,8 @@ void check_on(at::Device gpu, const Run& run) {
   }
 }
 
-template <typename T>
-std::vector<at::Tensor> round_scaled(at::Device device, at::ScalarType type, GridRule rule,
+template <typename T, typename Numbers>
+std::vector<at::Tensor> round_scaled(at::Device device, at::ScalarType type, const Numbers& numbers,
                                      const char* entry) {
   const at::Tensor weight = layer(type).to(device);
   const auto made = [&](int64_t columns, at::ScalarType of) {
@@ -76,21 +76,11 @@ std::vector<at::Tensor> round_scaled(at::Device device, at::ScalarType type, Gri
   const at::Tensor largest = made(kGroups, at::kDouble);
   const at::Tensor sums = at::zeros({2, kColumns}, scale.options());
   cuda::run_kernel(entry,
-                   quantizers::RoundScaled<T>{weight.const_data_ptr<T>(),
-                                              kRows,
-                                              kColumns,
-                                              kGroupSize,
-                                              kGroups,
-                                              {3, false},
-                                              rule,
-                                              scale.const_data_ptr<double>(),
-                                              nullptr,
-                                              0.8,
-                                              errors.data_ptr<float>(),
-                                              codes.data_ptr<uint8_t>(),
-                                              scales.data_ptr<double>(),
-                                              zeros.data_ptr<double>(),
-                                              largest.data_ptr<double>()},
+                   quantizers::RoundScaled<T, Numbers>{
+                       weight.const_data_ptr<T>(), kRows, kColumns, kGroupSize, kGroups, numbers,
+                       scale.const_data_ptr<double>(), nullptr, 0.8, errors.data_ptr<float>(),
+                       codes.data_ptr<uint8_t>(), scales.data_ptr<double>(),
+                       zeros.data_ptr<double>(), largest.data_ptr<double>()},
                    device);
   const bool wide = type == at::kDouble;
   cuda::run_kernel(
@@ -216,12 +206,31 @@ TEST_CASE("kernels: on a GPU rounding of scaled weights has the bits of its host
           "[quantizers][awq][cuda]") {
   const at::Device gpu = gpu_or_skip();
   for (const GridRule rule : {GridRule::kWidened, GridRule::kTight, GridRule::kCompressed}) {
+    const quantizers::RuledNumbers numbers{{3, false}, rule};
     check_on(gpu, [&](at::Device device) {
-      return round_scaled<float>(device, at::kFloat, rule, quantizers::kRoundScaledFloat);
+      return round_scaled<float>(device, at::kFloat, numbers, quantizers::kRoundScaledFloat);
     });
     check_on(gpu, [&](at::Device device) {
-      return round_scaled<double>(device, at::kDouble, rule, quantizers::kRoundScaledDouble);
+      return round_scaled<double>(device, at::kDouble, numbers, quantizers::kRoundScaledDouble);
     });
+  }
+  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
+    for (const auto rule :
+         {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
+      if (!quantizers::has_kernel(format, rule)) {
+        continue;
+      }
+      CAPTURE(format.name);
+      const quantizers::FormatNumbers numbers{format, rule, format.tensor_scale_of(4)};
+      check_on(gpu, [&](at::Device device) {
+        return round_scaled<float>(device, at::kFloat, numbers,
+                                   quantizers::kRoundScaledToFormatFloat);
+      });
+      check_on(gpu, [&](at::Device device) {
+        return round_scaled<double>(device, at::kDouble, numbers,
+                                    quantizers::kRoundScaledToFormatDouble);
+      });
+    }
   }
 }
 

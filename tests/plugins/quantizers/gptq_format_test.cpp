@@ -2,6 +2,7 @@
 // element by looking at all of them.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <optional>
 
 #include "quantizers/gptq/reference.hpp"
 #include "shared/matrix/on_host.hpp"
@@ -51,9 +52,14 @@ TEST_CASE("gptq: a number format gives the codes of the plain kernel",
   const Matrix inputs = random_matrix(260, kFormatColumns, 52, true);
   const Matrix h = scaled_gram(inputs);
   const bool least_squares = GENERATE(false, true);
+  const bool on_device = GENERATE(false, true);
+  std::optional<matrix::LibtorchAlone> as_on_a_gpu;
+  if (on_device) {
+    as_on_a_gpu.emplace();
+  }
   for (const std::string format : kGptqFormats) {
     for (const FormatWay& way : kFormatWays) {
-      CAPTURE(format, way.parameters, least_squares);
+      CAPTURE(format, way.parameters, least_squares, on_device);
       const number_formats::NumberFormat& named = *number_formats::find_number_format(format);
       const int64_t size = named.block > 0 ? named.block : 64;
       QuantizerBench bench(R"({"precision":"float64","format":")" + format + "\"" +
@@ -134,8 +140,12 @@ TEST_CASE("gptq: a number format on a device has the values of the host's",
           "[quantizers][gptq][number_formats]") {
   const Matrix weight = random_matrix(20, kFormatColumns, 55);
   const Matrix inputs = random_matrix(300, kFormatColumns, 56, true);
-  for (const std::string format : {"mxfp4", "nvfp4"}) {
-    QuantizerBench bench(R"({"format":")" + format + "\"}", kFormatColumns);
+  for (const std::string format : kGptqFormats) {
+    CAPTURE(format);
+    const bool own = number_formats::find_number_format(format)->block > 0;
+    QuantizerBench bench(
+        R"({"precision":"float64","format":")" + format + (own ? "\"}" : R"(","group_size":64})"),
+        kFormatColumns);
     REQUIRE(bench.observe(inputs) == QUENCH_OK);
     const Quantized wanted = bench.quantize(weight);
     const matrix::LibtorchAlone as_on_a_gpu;

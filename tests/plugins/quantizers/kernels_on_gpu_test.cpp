@@ -8,12 +8,16 @@
 #include <fstream>
 #include <string>
 
+#include "quantizers/awq/device/entries.hpp"
 #include "quantizers/gptq/device/entries.hpp"
 #include "quantizers/grid/round_rows.hpp"
 #include "quantizers/grid/round_rows_entries.hpp"
+#include "quantizers/number_format/device/entries.hpp"
+#include "quantizers/number_format/formatted_weight.hpp"
 #include "quench/kit/error.hpp"
 #include "shared/cuda/entries.h"
 #include "shared/cuda/library.hpp"
+#include "tests/plugins/quantizers/matrix.hpp"
 #include "tests/plugins/quantizers/solved_layer.hpp"
 #include "tests/support/differences.hpp"
 #include "tests/support/fixtures.hpp"
@@ -70,6 +74,16 @@ TEST_CASE("kernels: without a GPU each call says so and computes nothing", "[qua
   loop.block = 1;
   CHECK_THROWS_WITH(cuda::run_on_gpu(quantizers::kColumnsFloatFloat, loop, 0, kKernels),
                     Catch::StartsWith("device cuda:0: no such device: "));
+  quantizers::ColumnLoop<float, double, quantizers::FormatNumbers> formats{};
+  formats.block = 1;
+  CHECK_THROWS_WITH(cuda::run_on_gpu(quantizers::kColumnsToFormatFloatDouble, formats, 0, kKernels),
+                    Catch::StartsWith("device cuda:0: no such device: "));
+  for (const char* name :
+       {quantizers::kColumnsToFormatFloatFloat, quantizers::kColumnsToFormatDoubleDouble,
+        quantizers::kRoundToFormatFloat, quantizers::kRoundToFormatDouble,
+        quantizers::kRoundScaledToFormatFloat, quantizers::kRoundScaledToFormatDouble}) {
+    CHECK(cuda::kernel_function(kKernels, name) != nullptr);
+  }
 }
 
 TEST_CASE("kernels: a build without them and a foreign library are named in one line",
@@ -134,6 +148,33 @@ TEST_CASE("kernels: on a GPU rounding has the bits of its host form", "[quantize
     CHECK(differences(got.view().codes, wanted.view().codes) == "");
     CHECK(differences(got.view().scales, wanted.view().scales) == "");
     CHECK(differences(got.view().zeros, wanted.view().zeros) == "");
+  }
+}
+
+TEST_CASE("kernels: on a GPU rounding to a number format has the bits of its host form",
+          "[quantizers][rtn][number_formats][cuda]") {
+  const at::Device gpu = gpu_or_skip();
+  const int64_t columns = 96;
+  const Matrix values = random_matrix(20, columns, 8);
+  const at::Tensor weight =
+      at::from_blob(const_cast<double*>(values.values.data()), {values.rows, columns}, at::kDouble);
+  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
+    for (const auto rule :
+         {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
+      if (!quantizers::has_kernel(format, rule)) {
+        continue;
+      }
+      INFO(format.name);
+      const int64_t size = format.block > 0 ? format.block : columns;
+      const quantizers::Groups groups{size, columns / size};
+      const double tensor_scale = quantizers::tensor_scale_of(format, weight);
+      const quantizers::CodedThere wanted =
+          quantizers::round_to_format_there(weight, format, rule, tensor_scale, groups);
+      const quantizers::CodedThere got =
+          quantizers::round_to_format_there(weight.to(gpu), format, rule, tensor_scale, groups);
+      CHECK(got.codes.cpu().equal(wanted.codes));
+      CHECK(got.scales.cpu().equal(wanted.scales));
+    }
   }
 }
 

@@ -13,6 +13,8 @@
 #include <type_traits>
 
 #include "quantizers/grid/round_rows.hpp"
+#include "quantizers/number_format/device/entries.hpp"
+#include "quantizers/number_format/formatted_weight.hpp"
 #include "quench/kit/torch.hpp"
 #include "tests/plugins/quantizers/matrix.hpp"
 #include "tests/support/differences.hpp"
@@ -112,7 +114,58 @@ void check(int64_t rows, int64_t columns) {
   }
 }
 
+// Of a weight whose rows the block divides.
+template <typename T>
+void check_format(const number_formats::NumberFormat& format, number_formats::ScaleRule rule,
+                  int64_t rows, int64_t columns) {
+  const std::vector<T> weight = odd_weight<T>(rows, columns);
+  const int64_t size = format.block > 0 ? format.block : columns / 2;
+  const quantizers::Groups groups{size, columns / size};
+  const double tensor_scale = format.tensor_scale_of(
+      static_cast<double>(number_formats::statistic_of(format, weight.data(), rows * columns)));
+  const at::Tensor tensor = at::from_blob(const_cast<T*>(weight.data()), {rows, columns},
+                                          std::is_same_v<T, double> ? at::kDouble : at::kFloat);
+  const quantizers::CodedStorage wanted(rows, columns, groups);
+  quantizers::round_to_format(tensor, format, rule, tensor_scale, groups, wanted.view());
+  for (const cuda::Order order : {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst}) {
+    const quantizers::CodedStorage got(rows, columns, groups);
+    const quantizers::RoundRowsToFormat<T> kernel{weight.data(),
+                                                  rows,
+                                                  columns,
+                                                  groups.size,
+                                                  groups.count,
+                                                  {format, rule, tensor_scale},
+                                                  nullptr,
+                                                  got.view().codes.data(),
+                                                  got.view().scales.data(),
+                                                  got.view().zeros.data(),
+                                                  groups.count,
+                                                  1};
+    cuda::run_on_host(kernel, kernel.blocks(), order);
+    CHECK(differences(got.view().codes, wanted.view().codes) == "");
+    CHECK(differences(got.view().scales, wanted.view().scales) == "");
+    CHECK(differences(got.view().zeros, wanted.view().zeros) == "");
+  }
+}
+
 }  // namespace
+
+TEST_CASE("rounding kernel: a number format has the bits of the processor's",
+          "[quantizers][rtn][cuda]") {
+  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
+    for (const auto rule :
+         {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
+      if (!quantizers::has_kernel(format, rule)) {
+        continue;
+      }
+      INFO(format.name << (rule == number_formats::ScaleRule::kOfFormat ? "" : ", least squares"));
+      check_format<float>(format, rule, 9, 96);
+      check_format<double>(format, rule, 11, 32);
+    }
+  }
+  CHECK(!quantizers::has_kernel(*number_formats::find_number_format("ternary"),
+                                number_formats::ScaleRule::kLeastSquares));
+}
 
 TEST_CASE("rounding kernel: it has the bits of the processor's", "[quantizers][rtn][cuda]") {
   check<float>(9, 70);

@@ -217,6 +217,9 @@ TEST_CASE("rtn has the same bits of a number format for one and two threads, and
     CHECK(differences(there.dequantized.values, one.dequantized.values) == "");
     CHECK(there.numbers == one.numbers);
     CHECK(there.bytes.empty());
+    const Quantized coded = bench.quantize(weight);
+    CHECK(differences(coded.dequantized.values, one.dequantized.values) == "");
+    CHECK((coded.bytes == one.bytes));
   }
 }
 

@@ -24,6 +24,16 @@ int quench_cuda_round_scaled_double(const RoundScaled<double>* kernel, int devic
   return run(kernel, device, why, why_bytes);
 }
 
+int quench_cuda_round_scaled_to_format_float(const RoundScaledToFormat<float>* kernel, int device,
+                                             char* why, size_t why_bytes) {
+  return run(kernel, device, why, why_bytes);
+}
+
+int quench_cuda_round_scaled_to_format_double(const RoundScaledToFormat<double>* kernel, int device,
+                                              char* why, size_t why_bytes) {
+  return run(kernel, device, why, why_bytes);
+}
+
 int quench_cuda_add_magnitudes_float(const AddMagnitudes<float>* kernel, int device, char* why,
                                      size_t why_bytes) {
   return run(kernel, device, why, why_bytes);

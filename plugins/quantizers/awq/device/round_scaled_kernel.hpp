@@ -1,5 +1,6 @@
 // Rounding of a weight whose input channels are scaled, as a kernel: errors, codes and grids of
-// every group of every row. A warp takes one group of one row.
+// every group of every row. A warp takes one group of one row. Numbers: what is rounded to
+// (grid/grid_numbers.hpp).
 //
 // All of it is to the bit what rounding.hpp gives: the arithmetic of a value stands in the same
 // order, and extremes do not depend on the order in which they are found. Those of clipped values
@@ -8,14 +9,14 @@
 
 #include <limits>
 
-#include "quantizers/awq/grid_rule.hpp"
+#include "quantizers/awq/device/ruled_numbers.hpp"
 #include "shared/cuda/block.hpp"
 
 namespace quench::quantizers {
 
 // A matrix [rows, columns], C order, in groups of `group_size` consecutive columns. What is null
 // is not written.
-template <typename T>
+template <typename T, typename Numbers = RuledNumbers>
 struct RoundScaled {
   static constexpr int kWarps = 8;
   static constexpr int kThreads = kWarps * cuda::kWarp;
@@ -25,8 +26,7 @@ struct RoundScaled {
   int64_t columns;
   int64_t group_size;
   int64_t groups;
-  GridKind kind;
-  GridRule rule;
+  Numbers numbers;
   const double* scale;   // [columns]
   const double* limits;  // [rows, groups], the largest |w * s|; or null
   double part;           // without limits: the share of its largest |w * s| to which a group is
@@ -61,10 +61,22 @@ struct RoundScaled {
     cuda::combine_warps(block, extremes, [](const Extremes& a, const Extremes& b) {
       return Extremes{a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     });
+    cuda::PerThread<Tried, kThreads> tried;
+    if (numbers.searches()) {
+      block.each([&](int thread) {
+        const Part at = part_of(block, thread);
+        const double limit = limit_of(at, extremes[thread]);
+        tried[thread] = numbers.try_some(
+            clipped(extremes[thread], limit), [&](int64_t i) { return value(at, i, limit); },
+            at.to - at.from, at.lane, cuda::kWarp);
+      });
+      cuda::combine_warps(block, tried,
+                          [](const Tried& a, const Tried& b) { return better(a, b); });
+    }
     block.each([&](int thread) {
       const Part at = part_of(block, thread);
       if (at.from < at.to) {
-        round(at, extremes[thread]);
+        round(at, extremes[thread], numbers.searches() ? tried[thread] : nothing_tried());
       }
     });
   }
@@ -96,18 +108,36 @@ struct RoundScaled {
     return below > -limit ? below : -limit;
   }
 
-  QUENCH_KERNEL void round(const Part& at, const Extremes& extremes) const {
-    const int64_t place = at.row * groups + at.group;
+  QUENCH_KERNEL static Range clipped(const Extremes& extremes, double limit) {
+    return {clipped(extremes.low, limit), clipped(extremes.high, limit)};
+  }
+
+  QUENCH_KERNEL static double largest(const Extremes& extremes) {
     const double below = std::fabs(extremes.low);
     const double above = std::fabs(extremes.high);
-    const double largest = below < above ? above : below;
-    const double limit = limits != nullptr ? limits[place]
-                         : part > 0        ? part * largest
-                                           : std::numeric_limits<double>::infinity();
-    const Grid grid =
-        grid_of_extremes(clipped(extremes.low, limit), clipped(extremes.high, limit), kind, rule);
+    return below < above ? above : below;
+  }
+
+  QUENCH_KERNEL double limit_of(const Part& at, const Extremes& extremes) const {
+    return limits != nullptr && at.from < at.to ? limits[at.row * groups + at.group]
+           : part > 0                           ? part * largest(extremes)
+                                                : std::numeric_limits<double>::infinity();
+  }
+
+  // The i-th value of the group.
+  QUENCH_KERNEL double value(const Part& at, int64_t i, double limit) const {
+    const int64_t c = at.from + i;
+    return clipped(static_cast<double>(weight[at.row * columns + c]) * scale[c], limit);
+  }
+
+  QUENCH_KERNEL void round(const Part& at, const Extremes& extremes, const Tried& tried) const {
+    const int64_t place = at.row * groups + at.group;
+    const double limit = limit_of(at, extremes);
+    const Grid grid = numbers.chosen(
+        clipped(extremes, limit), tried, [&](int64_t i) { return value(at, i, limit); },
+        at.to - at.from);
     if (at.lane == 0 && magnitudes != nullptr) {
-      magnitudes[place] = largest;
+      magnitudes[place] = largest(extremes);
     }
     if (at.lane == 0 && codes != nullptr) {
       scales[place] = grid.scale;
@@ -115,14 +145,13 @@ struct RoundScaled {
     }
     for (int64_t c = at.from + at.lane; c < at.to; c += cuda::kWarp) {
       const double w = static_cast<double>(weight[at.row * columns + c]);
-      const double code =
-          code_of(clipped(w * scale[c], limit), grid.scale, grid.zero, kind.max_code());
+      const double code = numbers.code(clipped(w * scale[c], limit), grid);
       if (codes != nullptr) {
         codes[at.row * columns + c] = static_cast<uint8_t>(static_cast<int32_t>(code));
       }
       if (errors != nullptr) {
-        const double value = grid.scale * (code - grid.zero) / scale[c];
-        errors[at.row * columns + c] = static_cast<float>(w - value);
+        errors[at.row * columns + c] =
+            static_cast<float>(w - numbers.number(code, grid) / scale[c]);
       }
     }
   }

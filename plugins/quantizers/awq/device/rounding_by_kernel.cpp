@@ -3,6 +3,7 @@
 #include <ATen/ops/empty.h>
 
 #include "quantizers/awq/device/entries.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "shared/cuda/run_kernel.hpp"
 
 namespace quench::quantizers {
@@ -39,7 +40,9 @@ void add_relative(const ScaledWeight& weight, const at::Tensor& largest, double 
 }  // namespace
 
 RoundingByKernel::RoundingByKernel(const ScaledWeight& weight, std::span<const double> scale)
-    : weight_(weight), scale_(beside<double>(weight.weight, scale).clone()) {}
+    : weight_(weight),
+      scale_(beside<double>(weight.weight, scale).clone()),
+      tensor_scale_(tensor_scale_of(weight, scale)) {}
 
 at::Tensor RoundingByKernel::made(int64_t rows, int64_t columns, at::ScalarType type) const {
   return at::empty({rows, columns}, weight_.weight.options().dtype(type));
@@ -54,31 +57,42 @@ at::Tensor RoundingByKernel::limits_of(const Limits& limits, int64_t first, int6
                                          static_cast<size_t>(count) * groups});
 }
 
-template <typename T>
-void RoundingByKernel::run_as(const Run& run, const char* entry) const {
-  const RoundScaled<T> kernel{weight_.weight.const_data_ptr<T>() + run.first * weight_.columns,
-                              run.count,
-                              weight_.columns,
-                              weight_.groups.size,
-                              weight_.groups.count,
-                              weight_.kind,
-                              weight_.rule,
-                              scale_.const_data_ptr<double>(),
-                              pointer<double>(run.limits),
-                              run.part,
-                              pointer<float>(run.errors),
-                              pointer<uint8_t>(run.codes),
-                              pointer<double>(run.scales),
-                              pointer<double>(run.zeros),
-                              pointer<double>(run.magnitudes)};
+template <typename T, typename Numbers>
+void RoundingByKernel::run_as(const Run& run, const Numbers& numbers, const char* entry) const {
+  const RoundScaled<T, Numbers> kernel{
+      weight_.weight.const_data_ptr<T>() + run.first * weight_.columns,
+      run.count,
+      weight_.columns,
+      weight_.groups.size,
+      weight_.groups.count,
+      numbers,
+      scale_.const_data_ptr<double>(),
+      pointer<double>(run.limits),
+      run.part,
+      pointer<float>(run.errors),
+      pointer<uint8_t>(run.codes),
+      pointer<double>(run.scales),
+      pointer<double>(run.zeros),
+      pointer<double>(run.magnitudes)};
   cuda::run_kernel(entry, kernel, weight_.weight.device());
 }
 
-void RoundingByKernel::run(const Run& run) const {
+template <typename Numbers>
+void RoundingByKernel::run_to(const Run& run, const Numbers& numbers, const char* of_float,
+                              const char* of_double) const {
   if (weight_.weight.scalar_type() == at::kDouble) {
-    run_as<double>(run, kRoundScaledDouble);
+    run_as<double>(run, numbers, of_double);
   } else {
-    run_as<float>(run, kRoundScaledFloat);
+    run_as<float>(run, numbers, of_float);
+  }
+}
+
+void RoundingByKernel::run(const Run& run) const {
+  if (weight_.format != nullptr) {
+    run_to(run, FormatNumbers{*weight_.format, scale_rule_of(weight_.kind), tensor_scale_},
+           kRoundScaledToFormatFloat, kRoundScaledToFormatDouble);
+  } else {
+    run_to(run, RuledNumbers{weight_.kind, weight_.rule}, kRoundScaledFloat, kRoundScaledDouble);
   }
 }
 

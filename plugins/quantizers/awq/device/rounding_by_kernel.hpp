@@ -39,8 +39,11 @@ class RoundingByKernel {
     at::Tensor zeros = {};
     at::Tensor magnitudes = {};
   };
-  template <typename T>
-  void run_as(const Run& run, const char* entry) const;
+  template <typename T, typename Numbers>
+  void run_as(const Run& run, const Numbers& numbers, const char* entry) const;
+  template <typename Numbers>
+  void run_to(const Run& run, const Numbers& numbers, const char* of_float,
+              const char* of_double) const;
   void run(const Run& run) const;
   // The limits of rows [first, first + count), where the weight is; undefined if there are none.
   at::Tensor limits_of(const Limits& limits, int64_t first, int64_t count) const;
@@ -48,6 +51,7 @@ class RoundingByKernel {
 
   ScaledWeight weight_;
   at::Tensor scale_;
+  double tensor_scale_;  // of a number format that has one
 };
 
 // Adds w_r |x_rc| to sums[c], where w_r is the square of roots[r], or 1 if there are none. `rows`

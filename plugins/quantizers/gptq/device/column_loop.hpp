@@ -13,8 +13,9 @@
 namespace quench::quantizers {
 
 // All pointers are to the memory of the device that computes. From is the type of the weight, T the
-// `precision`: of weights outside a panel and of what is passed on to them.
-template <typename From, typename T>
+// `precision`: of weights outside a panel and of what is passed on to them. Numbers:
+// what is rounded to (grid/grid_numbers.hpp).
+template <typename From, typename T, typename Numbers = GridNumbers>
 struct ColumnLoop {
   int64_t rows;
   int64_t columns;
@@ -23,7 +24,7 @@ struct ColumnLoop {
   int64_t groups;
   bool whole_rows;  // one group, whose grid counts dead columns too
   GridSource source;
-  GridKind kind;
+  Numbers numbers;
 
   const From* weight;        // [rows, columns]
   const uint8_t* dead;       // [columns], original order
@@ -49,26 +50,42 @@ struct ColumnLoop {
 
 // Whether the kernels can do it; a block that is wider than shared memory allows cannot be one
 // panel.
-template <typename From, typename T>
-bool has_kernels(const ColumnLoop<From, T>& loop) {
-  return loop.block > 0 && loop.block <= QuantizePanel<T>::kWidest;
+template <typename From, typename T, typename Numbers>
+bool has_kernels(const ColumnLoop<From, T, Numbers>& loop) {
+  return loop.block > 0 && loop.block <= QuantizePanel<T, Numbers>::kWidest;
 }
 
-template <typename From, typename T, typename Launch>
-void run_columns(const ColumnLoop<From, T>& loop, const Launch& launch) {
+template <typename From, typename T, typename Numbers, typename Launch>
+void run_columns(const ColumnLoop<From, T, Numbers>& loop, const Launch& launch) {
   if (loop.source == GridSource::kGiven) {
-    launch(RoundRows<From>{loop.weight, loop.rows, loop.columns, loop.group_size, loop.groups,
-                           loop.kind, loop.whole_rows ? nullptr : loop.dead, nullptr,
-                           loop.grid_scales, loop.grid_zeros, 1, loop.rows});
+    launch(RoundRows<From, Numbers>{loop.weight, loop.rows, loop.columns, loop.group_size,
+                                    loop.groups, loop.numbers,
+                                    loop.whole_rows ? nullptr : loop.dead, nullptr,
+                                    loop.grid_scales, loop.grid_zeros, 1, loop.rows});
   }
   const Squares squares{loop.rows, loop.columns};
   launch(TurnIn<From, T>{squares, loop.weight, loop.order, loop.dead, loop.weights});
   for (int64_t begin = 0; begin < loop.columns;) {
     const int64_t end = panel_end(begin, loop.columns, loop.block, loop.source, loop.group_size);
-    launch(QuantizePanel<T>{{loop.rows, loop.columns, begin, end, loop.kind, loop.source,
-                             loop.group_size, loop.group, loop.upper, loop.pivots, loop.weights,
-                             loop.grid_scales, loop.grid_zeros, loop.turned, loop.errors,
-                             loop.correction, loop.negated, loop.loss}});
+    launch(QuantizePanel<T, Numbers>{{loop.rows,
+                                      loop.columns,
+                                      begin,
+                                      end,
+                                      {},
+                                      loop.source,
+                                      loop.group_size,
+                                      loop.group,
+                                      loop.upper,
+                                      loop.pivots,
+                                      loop.weights,
+                                      loop.grid_scales,
+                                      loop.grid_zeros,
+                                      loop.turned,
+                                      loop.errors,
+                                      loop.correction,
+                                      loop.negated,
+                                      loop.loss},
+                                     loop.numbers});
     if (end < loop.columns) {
       launch(UpdateRest<T>{loop.rows, loop.columns, begin, end, loop.upper, loop.correction,
                            loop.errors, loop.negated, loop.weights});

@@ -7,12 +7,12 @@ namespace quench::quantizers {
 
 namespace {
 
-template <typename From, typename T>
-int run(const ColumnLoop<From, T>& loop, int device, char* why, size_t why_bytes) {
+template <typename From, typename T, typename Numbers>
+int run(const ColumnLoop<From, T, Numbers>& loop, int device, char* why, size_t why_bytes) {
   return cuda::guarded(device, why, why_bytes, [&] {
     if (!has_kernels(loop)) {
       throw std::runtime_error("block = " + std::to_string(loop.block) + ", wanted 1.." +
-                               std::to_string(QuantizePanel<T>::kWidest) + " on a device");
+                               std::to_string(QuantizePanel<T, Numbers>::kWidest) + " on a device");
     }
     run_columns(loop, cuda::Launch{});
   });
@@ -34,6 +34,22 @@ int quench_cuda_columns_float_double(const ColumnLoop<float, double>* loop, int 
 
 int quench_cuda_columns_double_double(const ColumnLoop<double, double>* loop, int device, char* why,
                                       size_t why_bytes) {
+  return run(*loop, device, why, why_bytes);
+}
+
+int quench_cuda_columns_to_format_float_float(const ColumnLoop<float, float, FormatNumbers>* loop,
+                                              int device, char* why, size_t why_bytes) {
+  return run(*loop, device, why, why_bytes);
+}
+
+int quench_cuda_columns_to_format_float_double(const ColumnLoop<float, double, FormatNumbers>* loop,
+                                               int device, char* why, size_t why_bytes) {
+  return run(*loop, device, why, why_bytes);
+}
+
+int quench_cuda_columns_to_format_double_double(
+    const ColumnLoop<double, double, FormatNumbers>* loop, int device, char* why,
+    size_t why_bytes) {
   return run(*loop, device, why, why_bytes);
 }
 }

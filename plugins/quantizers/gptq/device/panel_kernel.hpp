@@ -14,12 +14,14 @@
 #pragma once
 
 #include "quantizers/gptq/columns.hpp"
-#include "quantizers/grid/search_kernel.hpp"
+#include "quantizers/grid/grid_numbers.hpp"
 #include "shared/cuda/block.hpp"
 
 namespace quench::quantizers {
 
-template <typename T>
+// Numbers: what is rounded to (grid/grid_numbers.hpp), which the panel's `kind` and `format` do not
+// say here.
+template <typename T, typename Numbers = GridNumbers>
 struct QuantizePanel {
   static constexpr int kRows = cuda::kWarp;  // of the layer, a block
   static constexpr int kWarps = 8;
@@ -28,6 +30,7 @@ struct QuantizePanel {
   static constexpr int kWidest = 128;  // columns of a panel
 
   Panel<T> panel;
+  Numbers numbers;
 
   int64_t blocks() const { return (panel.rows + kRows - 1) / kRows; }
 
@@ -130,11 +133,10 @@ struct QuantizePanel {
       if (i > 0) {
         update(shared, at.lane, k, from, k);
       }
-      const double scale = scales[i];
-      const double zero = zeros[i];
       const double x = shared.tile[k - panel.begin][at.lane];
-      const double code = code_of(x, scale, zero, panel.kind.max_code());
-      const double error = (x - scale * (code - zero)) / pivots[i];
+      const Grid grid{scales[i], zeros[i]};
+      const double code = numbers.code(x, grid);
+      const double error = (x - numbers.number(code, grid)) / pivots[i];
       panel.codes[k * panel.rows + at.row] = static_cast<uint8_t>(static_cast<int32_t>(code));
       loss += error * error / 2;
       const int64_t kept = (k - panel.begin) * panel.rows + at.row;
@@ -183,13 +185,11 @@ struct QuantizePanel {
     });
     block.each([&](int thread) {
       const Place at = place_of(block, thread);
-      const Range range = group_range(shared, at.lane);
-      Tried best = nothing_tried();
-      if (at.inside && searches(range, panel.kind)) {
-        const auto value = [&](int64_t i) { return value_of(shared, at, column + i); };
-        best = try_steps(value, to - column, range, panel.kind, at.warp, kWarps);
-      }
-      shared.grid.tried[at.warp][at.lane] = best;
+      const auto value = [&](int64_t i) { return value_of(shared, at, column + i); };
+      shared.grid.tried[at.warp][at.lane] =
+          at.inside && numbers.searches()
+              ? numbers.try_some(group_range(shared, at.lane), value, to - column, at.warp, kWarps)
+              : nothing_tried();
     });
     block.each([&](int thread) {
       const Place at = place_of(block, thread);
@@ -200,7 +200,8 @@ struct QuantizePanel {
       for (int warp = 1; warp < kWarps; ++warp) {
         best = better(best, shared.grid.tried[warp][at.lane]);
       }
-      const Grid grid = chosen_grid(group_range(shared, at.lane), panel.kind, best);
+      const auto value = [&](int64_t i) { return value_of(shared, at, column + i); };
+      const Grid grid = numbers.chosen(group_range(shared, at.lane), best, value, to - column);
       const int64_t to_row = panel.group[column] * panel.rows + at.row;
       panel.scales[to_row] = grid.scale;
       panel.zeros[to_row] = grid.zero;
@@ -219,7 +220,7 @@ struct QuantizePanel {
       low = shared.grid.low[warp][lane] < low ? shared.grid.low[warp][lane] : low;
       high = shared.grid.high[warp][lane] > high ? shared.grid.high[warp][lane] : high;
     }
-    return range_of(low, high, panel.kind);
+    return {low, high};
   }
 };
 

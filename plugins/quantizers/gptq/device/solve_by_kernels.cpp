@@ -11,6 +11,7 @@
 
 #include "quantizers/gptq/device/column_loop.hpp"
 #include "quantizers/gptq/device/entries.hpp"
+#include "quantizers/number_format/scale_rule.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/cuda/library.hpp"
 
@@ -24,15 +25,29 @@ constexpr at::ScalarType kNumberType = std::is_same_v<T, double>    ? at::kDoubl
                                        : std::is_same_v<T, int32_t> ? at::kInt
                                                                     : at::kByte;
 
+// The function that runs a loop; of three the one for its types.
 template <typename From, typename T>
-constexpr const char* kEntry = std::is_same_v<From, double> ? kColumnsDoubleDouble
-                               : std::is_same_v<T, double>  ? kColumnsFloatDouble
-                                                            : kColumnsFloatFloat;
+const char* entry_for(const char* double_double, const char* float_double,
+                      const char* float_float) {
+  return std::is_same_v<From, double> ? double_double
+         : std::is_same_v<T, double>  ? float_double
+                                      : float_float;
+}
+template <typename From, typename T>
+const char* entry_of(const ColumnLoop<From, T, GridNumbers>&) {
+  return entry_for<From, T>(kColumnsDoubleDouble, kColumnsFloatDouble, kColumnsFloatFloat);
+}
+template <typename From, typename T>
+const char* entry_of(const ColumnLoop<From, T, FormatNumbers>&) {
+  return entry_for<From, T>(kColumnsToFormatDoubleDouble, kColumnsToFormatFloatDouble,
+                            kColumnsToFormatFloatFloat);
+}
 
-template <typename From, typename T>
+template <typename From, typename T, typename Numbers>
 class Loop {
  public:
-  Loop(const at::Tensor& weight, const Factor& factor, const SolverOptions& options)
+  Loop(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
+       const Numbers& numbers)
       : weight_(weight.contiguous()),
         rows_(weight.size(0)),
         columns_(weight.size(1)),
@@ -59,7 +74,7 @@ class Loop {
              whole_rows || options.static_groups ? GridSource::kGiven
              : options.stale                     ? GridSource::kStale
                                                  : GridSource::kCurrent,
-             options.kind,
+             numbers,
              weight_.const_data_ptr<From>(),
              dead_.const_data_ptr<uint8_t>(),
              order_.const_data_ptr<int32_t>(),
@@ -83,12 +98,12 @@ class Loop {
   void run() {
     if (!has_kernels(loop_)) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "block = %lld, wanted 1..%d on a device",
-                static_cast<long long>(loop_.block), QuantizePanel<T>::kWidest);
+                static_cast<long long>(loop_.block), QuantizePanel<T, Numbers>::kWidest);
     }
     if (weight_.is_cpu()) {
       run_columns(loop_, [](const auto& kernel) { cuda::run_on_host(kernel, kernel.blocks()); });
     } else {
-      cuda::run_on_gpu(kEntry<From, T>, loop_, weight_.device().index());
+      cuda::run_on_gpu(entry_of(loop_), loop_, weight_.device().index());
     }
   }
 
@@ -103,6 +118,12 @@ class Loop {
   void write(const std::vector<int32_t>& order, const at::Tensor& dequantized,
              const char* name) const {
     dequantize_on_device(codes_, scales_, zeros_, group_index(order), dequantized, name);
+  }
+
+  void write(CodedThere& coded) const {
+    coded.codes = codes_;
+    coded.scales = scales_;
+    coded.zeros = zeros_;
   }
 
   double loss() const {
@@ -157,42 +178,48 @@ class Loop {
   at::Tensor grid_zeros_;
   at::Tensor errors_;
   at::Tensor negated_;
-  ColumnLoop<From, T> loop_{};
+  ColumnLoop<From, T, Numbers> loop_{};
 };
 
 // `write` takes what was found from the loop.
-template <typename From, typename T, typename Write>
+template <typename From, typename T, typename Numbers, typename Write>
 double solve_as(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
-                const Write& write) {
-  Loop<From, T> loop(weight, factor, options);
+                const Numbers& numbers, const Write& write) {
+  Loop<From, T, Numbers> loop(weight, factor, options, numbers);
   loop.run();
   write(loop);
   return loop.loss();
 }
 
-template <typename Write>
+template <typename Numbers, typename Write>
 double solve_and(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
-                 const Write& write) {
+                 const Numbers& numbers, const Write& write) {
   if (weight.scalar_type() == at::kDouble) {
-    return solve_as<double, double>(weight, factor, options, write);
+    return solve_as<double, double>(weight, factor, options, numbers, write);
   }
-  return options.float64 ? solve_as<float, double>(weight, factor, options, write)
-                         : solve_as<float, float>(weight, factor, options, write);
+  return options.float64 ? solve_as<float, double>(weight, factor, options, numbers, write)
+                         : solve_as<float, float>(weight, factor, options, numbers, write);
 }
 
 }  // namespace
 
 double solve_by_kernels(const at::Tensor& weight, const Factor& factor,
                         const SolverOptions& options, const Coded& coded) {
-  return solve_and(weight, factor, options,
+  return solve_and(weight, factor, options, GridNumbers{options.kind},
                    [&](const auto& loop) { loop.write(factor.perm, coded); });
 }
 
 double solve_by_kernels_into(const at::Tensor& weight, const Factor& factor,
                              const SolverOptions& options, const at::Tensor& dequantized,
                              const char* name) {
-  return solve_and(weight, factor, options,
+  return solve_and(weight, factor, options, GridNumbers{options.kind},
                    [&](const auto& loop) { loop.write(factor.perm, dequantized, name); });
+}
+
+double solve_to_format_by_kernels(const at::Tensor& weight, const Factor& factor,
+                                  const SolverOptions& options, CodedThere& coded) {
+  const FormatNumbers numbers{*options.format, scale_rule_of(options.kind), options.tensor_scale};
+  return solve_and(weight, factor, options, numbers, [&](const auto& loop) { loop.write(coded); });
 }
 
 }  // namespace quench::quantizers

@@ -17,4 +17,9 @@ double solve_by_kernels_into(const at::Tensor& weight, const Factor& factor,
                              const SolverOptions& options, const at::Tensor& dequantized,
                              const char* name);
 
+// The same to options.format, which has_kernel(): codes, scales and zeros of groups of neighbouring
+// columns, where the weight is.
+double solve_to_format_by_kernels(const at::Tensor& weight, const Factor& factor,
+                                  const SolverOptions& options, CodedThere& coded);
+
 }  // namespace quench::quantizers
