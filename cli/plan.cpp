@@ -303,21 +303,6 @@ void print_whole(const std::vector<TrainingCost>& training, const Cost& cells) {
   }
 }
 
-// Sizes of models that no checkpoint tells yet, because they are still to be trained.
-void add_trained_sizes(const std::vector<Experiment>& experiments,
-                       const std::vector<TrainingCost>& training,
-                       std::vector<MetricMemory>& memory) {
-  const std::vector<size_t> trained = trainings_of(experiments);
-  for (size_t i = 0; i < experiments.size(); ++i) {
-    for (size_t t = 0; t < trained.size() && experiments[i].training != nullptr; ++t) {
-      if (experiments[trained[t]].checkpoints.back().location ==
-          experiments[i].checkpoints.back().location) {
-        memory[i].parameters = std::max(memory[i].parameters, training[t].parameters);
-      }
-    }
-  }
-}
-
 // What `run --fetch` would hold of the hub's weights, where the manifest has `storage`. Throws
 // UsageError for a limit that is too small.
 std::optional<StorageForecast> storage_of(const LoadedRun& run, const std::vector<Cell>& cells,
@@ -365,11 +350,13 @@ int plan(const PlanOptions& options, Context& context) {
                         ? predict_pass_peaks(context.catalog(), experiment, context.hub())
                         : std::vector<PassPeak>());
   }
-  const std::vector<TrainingCost> training = as_usage(
-      [&] { return training_of(context.catalog(), run.experiments, context.home(), rates); });
+  const uint32_t threads = HostServices::instance().threads();
+  const std::vector<TrainingCost> training = as_usage([&] {
+    return training_of(context.catalog(), run.experiments, context.home(), rates, threads);
+  });
   add_trained_sizes(run.experiments, training, memory);
-  const PlanCost cost = estimate(run.experiments, cells, knowledge.identities, rates,
-                                 HostServices::instance().threads(), memory, peaks);
+  const PlanCost cost =
+      estimate(run.experiments, cells, knowledge.identities, rates, threads, memory, peaks);
   if (options.shares > 0) {
     show_shares(run, make_shares(context.catalog(), run.experiments, context.hub(), options.shares),
                 cells, cost);

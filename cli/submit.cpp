@@ -141,6 +141,10 @@ void look_ahead(const LoadedRun& run, const SubmitOptions& options, uint64_t cou
   as_usage([&] {
     check_kept_text(context.catalog(), run.experiments, cells, context.home(), context.hub());
   });
+  const std::vector<TrainingCost> training = as_usage([&] {
+    return training_of(context.catalog(), run.experiments, context.home(), rates, threads);
+  });
+  add_trained_sizes(run.experiments, training, described);
   const PlanCost cost =
       estimate(run.experiments, cells, knowledge.identities, rates, threads, described);
   const auto share_of =
@@ -164,17 +168,14 @@ void look_ahead(const LoadedRun& run, const SubmitOptions& options, uint64_t cou
       ++shares.at(share_of.at({row.experiment, row.weights})).folders;
     }
   }
-  as_usage([&] {
-    for (const size_t at : trainings_of(run.experiments)) {
-      const TrainingCost training = training_cost(context.catalog(), *run.experiments[at].training,
-                                                  context.home(), rates, threads);
-      memory = std::max(memory, training.memory);
-      if (const auto found = share_of.lower_bound({at, 0});
-          found != share_of.end() && found->first.first == at) {
-        shares[found->second].seconds += training.seconds;
-      }
+  const std::vector<size_t> trained = trainings_of(run.experiments);
+  for (size_t i = 0; i < trained.size(); ++i) {
+    memory = std::max(memory, training[i].memory);
+    if (const auto found = share_of.lower_bound({trained[i], 0});
+        found != share_of.end() && found->first.first == trained[i]) {
+      shares[found->second].seconds += training[i].seconds;
     }
-  });
+  }
   request.update({{"memory", memory}, {"unknown", unknown}, {"shares", nlohmann::json::array()}});
   for (const OpenShare& share : shares) {
     request["shares"].push_back({{"cells", share.cells},

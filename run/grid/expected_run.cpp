@@ -103,18 +103,10 @@ ExpectedWork unmeasured(const std::vector<Experiment>& experiments, const fs::pa
   return out;
 }
 
-ExpectedWork expected_training(Catalog& catalog, const std::vector<Experiment>& experiments,
-                               const Rates& rates, const fs::path& home) {
-  const std::vector<size_t> trained = trainings_of(experiments);
-  const bool measured = std::all_of(trained.begin(), trained.end(), [&](size_t at) {
-    return knows_training(rates, *experiments[at].training);
-  });
-  if (!measured) {
-    return unmeasured(experiments, home);
-  }
+ExpectedWork measured(const std::vector<TrainingCost>& training) {
   ExpectedWork out;
   out.guess = false;
-  for (const TrainingCost& cost : training_of(catalog, experiments, home, rates)) {
+  for (const TrainingCost& cost : training) {
     for (const SegmentCost& segment : cost.segments) {
       out.pieces.push_back(segment.seconds);
     }
@@ -124,10 +116,12 @@ ExpectedWork expected_training(Catalog& catalog, const std::vector<Experiment>& 
 
 ExpectedWork expected_cells(const std::vector<Experiment>& experiments,
                             const std::vector<Cell>& cells, Identities& identities,
-                            const Rates& rates) {
-  // Its sizes count for models that are yet to be trained.
-  const std::vector<MetricMemory> described =
+                            const Rates& rates, const std::vector<TrainingCost>& training) {
+  std::vector<MetricMemory> described =
       predict_metric_memory(identities.catalog(), experiments, identities.hub());
+  if (!training.empty()) {
+    add_trained_sizes(experiments, training, described);
+  }
   const PlanCost cost = estimate(experiments, cells, identities, rates,
                                  HostServices::instance().threads(), described);
   ExpectedWork out;
@@ -161,13 +155,26 @@ std::vector<size_t> trainings_of(const std::vector<Experiment>& experiments) {
 }
 
 std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experiment>& experiments,
-                                      const fs::path& home, const Rates& rates) {
+                                      const fs::path& home, const Rates& rates, uint32_t threads) {
   std::vector<TrainingCost> out;
   for (const size_t at : trainings_of(experiments)) {
-    out.push_back(training_cost(catalog, *experiments[at].training, home, rates,
-                                HostServices::instance().threads()));
+    out.push_back(training_cost(catalog, *experiments[at].training, home, rates, threads));
   }
   return out;
+}
+
+void add_trained_sizes(const std::vector<Experiment>& experiments,
+                       const std::vector<TrainingCost>& training,
+                       std::vector<MetricMemory>& memory) {
+  const std::vector<size_t> trained = trainings_of(experiments);
+  for (size_t i = 0; i < experiments.size(); ++i) {
+    for (size_t t = 0; t < trained.size() && experiments[i].training != nullptr; ++t) {
+      if (experiments[trained[t]].checkpoints.back().location ==
+          experiments[i].checkpoints.back().location) {
+        memory[i].parameters = std::max(memory[i].parameters, training[t].parameters);
+      }
+    }
+  }
 }
 
 std::optional<double> ExpectedRun::seconds() const {
@@ -181,8 +188,16 @@ std::optional<double> ExpectedRun::seconds() const {
 
 ExpectedRun expected_run(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
                          Identities& identities, const Rates& rates, const fs::path& home) {
-  return {expected_training(identities.catalog(), experiments, rates, home),
-          expected_cells(experiments, cells, identities, rates)};
+  const std::vector<size_t> trained = trainings_of(experiments);
+  const bool known = std::all_of(trained.begin(), trained.end(), [&](size_t at) {
+    return knows_training(rates, *experiments[at].training);
+  });
+  const std::vector<TrainingCost> training =
+      known ? training_of(identities.catalog(), experiments, home, rates,
+                          HostServices::instance().threads())
+            : std::vector<TrainingCost>();
+  return {known ? measured(training) : unmeasured(experiments, home),
+          expected_cells(experiments, cells, identities, rates, training)};
 }
 
 }  // namespace quench

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "run/grid/estimate.hpp"
+#include "run/grid/peak_memory.hpp"
 #include "run/grid/training_cost.hpp"
 
 namespace quench {
@@ -61,7 +62,13 @@ class RunEta {
 std::vector<size_t> trainings_of(const std::vector<Experiment>& experiments);
 // What these trainings will cost.
 std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experiment>& experiments,
-                                      const std::filesystem::path& home, const Rates& rates);
+                                      const std::filesystem::path& home, const Rates& rates,
+                                      uint32_t threads);
+// Adds to `memory`, one of each experiment, the sizes of models that no checkpoint tells yet,
+// because they are still to be trained. `training`: what training_of() gives.
+void add_trained_sizes(const std::vector<Experiment>& experiments,
+                       const std::vector<TrainingCost>& training,
+                       std::vector<MetricMemory>& memory);
 
 struct ExpectedRun {
   ExpectedWork training;  // a piece per segment

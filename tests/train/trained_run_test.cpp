@@ -107,6 +107,21 @@ TEST_CASE("training: a plan counts the cells of a model that is not trained yet"
   CHECK(rates.at("plugins").contains("metric validation_loss"));
 }
 
+TEST_CASE("training: submit expects of a model that is not trained yet what plan expects",
+          "[train][cluster]") {
+  const TrainingScene scene({});
+  const nlohmann::json planned = scene.answer({"plan", "m.yaml", "--threads", "1"});
+  double seconds = planned.at("training").at(0).at("segments").at(0).at("seconds");
+  const double training = seconds;
+  for (const nlohmann::json& cell : planned.at("cells")) {
+    seconds += cell.at("cost").at("seconds").get<double>();
+  }
+  CHECK(seconds > training);
+  const nlohmann::json sent = scene.answer(
+      {"submit", "m.yaml", "--to", "slurm", "--dry-run", "--set", "cluster={cpus: 1, shares: 1}"});
+  CHECK(sent.at("shares").at(0).at("seconds").get<double>() == Approx(seconds));
+}
+
 TEST_CASE("training: forks share the constant part and end as runs of their own", "[train]") {
   const TrainingScene scene(with_forks());
   const auto before = scene.plan();

@@ -96,13 +96,18 @@ nlohmann::json TrainingScene::records(std::vector<std::string> more) const {
   return data_of(ended.out).at("records");
 }
 
-nlohmann::json TrainingScene::whole_plan() const {
-  const Ended ended =
-      run_program({(binary_dir() / "bin/quench").string(), "plan", "m.yaml", "--json"},
-                  environment(), folder_.path());
+nlohmann::json TrainingScene::answer(const std::vector<std::string>& words) const {
+  std::vector<std::string> command = {(binary_dir() / "bin/quench").string()};
+  command.insert(command.end(), words.begin(), words.end());
+  command.push_back("--json");
+  const Ended ended = run_program(command, environment(), folder_.path());
   INFO(ended.err);
   REQUIRE(ended.code == 0);
   return data_of(ended.out);
+}
+
+nlohmann::json TrainingScene::whole_plan() const {
+  return answer({"plan", "m.yaml"});
 }
 
 nlohmann::json TrainingScene::plan() const {

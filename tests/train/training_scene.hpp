@@ -31,6 +31,8 @@ class TrainingScene {
   std::map<std::string, std::string> environment() const;
   // Runs until it succeeds at once; the records.
   nlohmann::json records(std::vector<std::string> more = {}) const;
+  // What the program says with these words and --json.
+  nlohmann::json answer(const std::vector<std::string>& words) const;
   // `plan --json`, and its part about training.
   nlohmann::json whole_plan() const;
   nlohmann::json plan() const;
