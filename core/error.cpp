@@ -165,9 +165,15 @@ constexpr size_t kLongestWord = 256;
 // Entries of the tables of distances that one search may fill: some hundredths of a second.
 constexpr size_t kMostSteps = size_t{1} << 24;
 
-// Edit distance in which two letters that changed places count once (optimal string alignment), or
-// `bound` where it is no less. Three rows of the table are kept, and of each row only what is
-// less than `bound` away from the diagonal is filled; `steps` counts those entries.
+bool same_letter(char a, char b) {
+  const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return small(a) == small(b);
+}
+
+// Edit distance in which two letters that changed places count once (optimal string alignment) and
+// capitals are letters like others, or `bound` where it is no less. Three rows of the table are
+// kept, and of each row only what is less than `bound` away from the diagonal is filled; `steps`
+// counts those entries.
 size_t distance(std::string_view a, std::string_view b, size_t bound, size_t& steps) {
   if (std::max(a.size(), b.size()) - std::min(a.size(), b.size()) >= bound) {
     return bound;
@@ -186,10 +192,10 @@ size_t distance(std::string_view a, std::string_view b, size_t bound, size_t& st
     for (size_t j = first; j <= last; ++j) {
       size_t least_edits = above[j] + 1;
       if (j > 0) {
-        const size_t substitute = above[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+        const size_t substitute = above[j - 1] + (same_letter(a[i - 1], b[j - 1]) ? 0 : 1);
         least_edits = std::min({least_edits, row[j - 1] + 1, substitute});
       }
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+      if (i > 1 && j > 1 && same_letter(a[i - 1], b[j - 2]) && same_letter(a[i - 2], b[j - 1])) {
         least_edits = std::min(least_edits, before[j - 2] + 1);
       }
       row[j] = std::min(least_edits, bound);

@@ -131,6 +131,11 @@ TEST_CASE("nearest: is the first of the least edit distance", "[error]") {
   }
 }
 
+TEST_CASE("nearest: capitals are no difference", "[error]") {
+  CHECK(quench::nearest("RTN", {"awq", "rtn"}) == "rtn");
+  CHECK(quench::nearest("GPTQ", {"nf4", "gptq", "awq"}) == "gptq");
+}
+
 TEST_CASE("nearest: long words and many of them cost no minutes and no gigabytes", "[error]") {
   const std::string long_word(50'000, 'x');
   CHECK(quench::test::message_within(100, [&] {
