@@ -56,7 +56,10 @@ void throw_status(const std::string& label, const char* function, quench_status 
   if (message.empty()) {
     fail(status, "{}: {} failed without a message ({})", label, function, status_name(status));
   }
-  fail(status, "{}: {}", label, printable(message, sizeof error.message));
+  // What begins with the item's id again says it once.
+  const std::string id = label.substr(label.find(' ') + 1) + ": ";
+  const std::string_view said = message.starts_with(id) ? message.substr(id.size()) : message;
+  fail(status, "{}: {}", label, printable(said, sizeof error.message));
 }
 
 std::string table_fault(const std::string& kind, const void* table) {
