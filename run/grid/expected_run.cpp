@@ -119,9 +119,7 @@ ExpectedWork expected_cells(const std::vector<Experiment>& experiments,
                             const Rates& rates, const std::vector<TrainingCost>& training) {
   std::vector<MetricMemory> described =
       predict_metric_memory(identities.catalog(), experiments, identities.hub());
-  if (!training.empty()) {
-    add_trained_sizes(experiments, training, described);
-  }
+  add_trained_sizes(experiments, training, described);
   const PlanCost cost = estimate(experiments, cells, identities, rates,
                                  HostServices::instance().threads(), described);
   ExpectedWork out;
@@ -167,8 +165,9 @@ void add_trained_sizes(const std::vector<Experiment>& experiments,
                        const std::vector<TrainingCost>& training,
                        std::vector<MetricMemory>& memory) {
   const std::vector<size_t> trained = trainings_of(experiments);
+  const size_t known = std::min(trained.size(), training.size());
   for (size_t i = 0; i < experiments.size(); ++i) {
-    for (size_t t = 0; t < trained.size() && experiments[i].training != nullptr; ++t) {
+    for (size_t t = 0; t < known && experiments[i].training != nullptr; ++t) {
       if (experiments[trained[t]].checkpoints.back().location ==
           experiments[i].checkpoints.back().location) {
         memory[i].parameters = std::max(memory[i].parameters, training[t].parameters);
@@ -189,6 +188,7 @@ std::optional<double> ExpectedRun::seconds() const {
 ExpectedRun expected_run(const std::vector<Experiment>& experiments, const std::vector<Cell>& cells,
                          Identities& identities, const Rates& rates, const fs::path& home) {
   const std::vector<size_t> trained = trainings_of(experiments);
+  // Else a size would take a model that is drawn, and there is no estimate whatever it says.
   const bool known = std::all_of(trained.begin(), trained.end(), [&](size_t at) {
     return knows_training(rates, *experiments[at].training);
   });

@@ -65,7 +65,7 @@ std::vector<TrainingCost> training_of(Catalog& catalog, const std::vector<Experi
                                       const std::filesystem::path& home, const Rates& rates,
                                       uint32_t threads);
 // Adds to `memory`, one of each experiment, the sizes of models that no checkpoint tells yet,
-// because they are still to be trained. `training`: what training_of() gives.
+// because they are still to be trained. `training`: what training_of() gives, or nothing.
 void add_trained_sizes(const std::vector<Experiment>& experiments,
                        const std::vector<TrainingCost>& training,
                        std::vector<MetricMemory>& memory);
