@@ -229,10 +229,13 @@ ScaledWeight Awq::scaled(const at::Tensor& weight, const ModuleSetting& setting,
   return out;
 }
 
+bool Awq::by_kernels() const {
+  return format_ == nullptr ||
+         finds_scales_by_kernel(*format_, scale_rule_of(params_.mse.value_or(0)));
+}
+
 at::Device Awq::device_of(const AwqGroup& group) const {
-  const bool by_kernels =
-      format_ == nullptr || has_kernel(*format_, scale_rule_of(params_.mse.value_or(0)));
-  return by_kernels ? group.device() : at::Device(at::kCPU);
+  return by_kernels() ? group.device() : at::Device(at::kCPU);
 }
 
 std::string Awq::unscaled_because(const AwqGroup& group) const {
@@ -452,7 +455,7 @@ kit::GroupMemory Awq::memory(const kit::GroupShapes& shapes) const {
                   groups_of(shapes.in_features, group_size_with(format_, params_.group_size)));
   kit::GroupMemory out;
   out.observing = gram_bytes(shapes, false);
-  out.linear = shapes.on_device && format_ == nullptr
+  out.linear = shapes.on_device && by_kernels()
                    ? std::max(coded, objective_bytes_on_device(weights / in, in))
                    : in * in * sizeof(float) + coded + weights * element;
   if (params_.objective == "block") {

@@ -70,7 +70,9 @@ class Awq final : public kit::Quantizer {
   ModuleSetting setting_of(const quench_linear_info& linear) const;
   ScaledWeight scaled(const at::Tensor& weight, const ModuleSetting& setting,
                       const char* name) const;
-  // Where a weight is rounded: where its group's rows are, or, to a number format, on the host.
+  // Whether kernels round weights that are on a device.
+  bool by_kernels() const;
+  // Where a weight is rounded: where its group's rows are, or on the host.
   at::Device device_of(const AwqGroup& group) const;
   // Whether the search runs blocks instead of reading the Gram matrix.
   bool replays(const AwqGroup& group) const;

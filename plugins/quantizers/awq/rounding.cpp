@@ -178,7 +178,8 @@ void for_each_row(const ScaledWeight& weight, std::span<const double> scale, int
 
 bool rounds_on_host(const ScaledWeight& weight) {
   return matrix::on_host(weight.weight) ||
-         (weight.format != nullptr && !has_kernel(*weight.format, scale_rule_of(weight.kind)));
+         (weight.format != nullptr &&
+          !finds_scales_by_kernel(*weight.format, scale_rule_of(weight.kind)));
 }
 
 std::vector<double> column_magnitudes(const at::Tensor& weight) {

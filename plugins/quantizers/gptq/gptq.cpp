@@ -149,11 +149,10 @@ class Linear {
         format_groups(*format_, weight.size(1), setting_.group_size, linear_.info.name);
     options.format = format_;
     options.tensor_scale = tensor_scale_of(*format_, weight);
-    if (!matrix::on_host(weight) && has_kernel(*format_, scale_rule_of(options.kind))) {
-      CodedThere made(weight, groups);
-      const double loss = solve_to_format_there(weight, factor, options, made);
-      put_formatted(*format_, options.tensor_scale, groups, made, linear_, sink_);
-      return loss;
+    if (!matrix::on_host(weight) && finds_scales_by_kernel(*format_, scale_rule_of(options.kind))) {
+      const SolvedThere made = solve_to_format_there(weight, factor, options);
+      put_formatted(*format_, options.tensor_scale, groups, made.coded, linear_, sink_);
+      return made.loss;
     }
     Factor here = factor;
     here.upper = factor.upper.cpu();
@@ -322,7 +321,8 @@ bool Gptq::accepts_groups_of(const kit::Quantizer& other) const {
 }
 
 // The factor (and two more of its size while GPTAQ's correction is computed), and per linear the
-// transposed weight and codes, which the sink gets in the order of rows.
+// transposed weight and codes, which the sink gets in the order of rows; of a format scales and
+// zeros too, in both orders, which a block of 16 does not leave small.
 kit::GroupMemory Gptq::memory(const kit::GroupShapes& shapes) const {
   const bool float64 = params_.precision == "float64";
   const auto in = static_cast<uint64_t>(shapes.in_features);
@@ -334,6 +334,12 @@ kit::GroupMemory Gptq::memory(const kit::GroupShapes& shapes) const {
   out.shared = in * in * sizeof(double) * (params_.gptaq ? 3 : 1);
   const uint64_t element = float64 ? sizeof(double) : shapes.weight_dtype.bits / 8;
   out.linear = shapes.largest_weight() * (element + 2);
+  if (format_ != nullptr) {
+    const Groups groups =
+        groups_of(shapes.in_features, group_size_with(format_, params_.group_size));
+    out.linear +=
+        shapes.largest_weight() / in * static_cast<uint64_t>(groups.count) * 4 * sizeof(double);
+  }
   add_memory(out, shapes, activations_);
   return out;
 }

@@ -229,14 +229,16 @@ double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions
   return finite(solve_where_it_is(weight, factor, options, coded));
 }
 
-double solve_to_format_there(const at::Tensor& weight, const Factor& factor,
-                             const SolverOptions& options, CodedThere& coded) {
-  return finite(solve_to_format_by_kernels(weight, factor, options, coded));
-}
-
 double solve_into(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
                   const at::Tensor& dequantized, const char* name) {
   return finite(solve_by_kernels_into(weight, factor, options, dequantized, name));
+}
+
+SolvedThere solve_to_format_there(const at::Tensor& weight, const Factor& factor,
+                                  const SolverOptions& options) {
+  SolvedThere out = solve_to_format_by_kernels(weight, factor, options);
+  finite(out.loss);
+  return out;
 }
 
 }  // namespace quench::quantizers

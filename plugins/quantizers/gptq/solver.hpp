@@ -22,7 +22,8 @@ struct SolverOptions {
   // The order keeps the columns of each group together (kGroupAware); groups are in original order.
   bool group_aware = false;
   // Rounds to this format instead of to a grid of `kind`, with scales of the least squared error if
-  // kind.mse is not 0; null: to the grid.
+  // kind.mse is not 0; null: to the grid. Of a weight on a GPU solve_to_format_there() alone takes
+  // it.
   const number_formats::NumberFormat* format = nullptr;
   double tensor_scale = 1;  // of a format that has one
   bool groups_stay() const { return static_groups || group_aware; }
@@ -38,13 +39,17 @@ struct SolverOptions {
 double solve(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
              const Coded& coded);
 
-// The same to options.format, which has_kernel(), of a weight on a GPU: codes, scales and zeros
-// stay there.
-double solve_to_format_there(const at::Tensor& weight, const Factor& factor,
-                             const SolverOptions& options, CodedThere& coded);
-
 // The same of a weight on a GPU, without codes: the dequantized weight goes to `dequantized` there.
 double solve_into(const at::Tensor& weight, const Factor& factor, const SolverOptions& options,
                   const at::Tensor& dequantized, const char* name);
+
+// What solving left where the weight is: groups of neighbouring columns; zeros say nothing.
+struct SolvedThere {
+  CodedThere coded;
+  double loss;
+};
+// To options.format, whose scales a kernel must find, of a weight on a GPU.
+SolvedThere solve_to_format_there(const at::Tensor& weight, const Factor& factor,
+                                  const SolverOptions& options);
 
 }  // namespace quench::quantizers

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "quench/kit/quantizer.hpp"
@@ -73,6 +74,10 @@ void take(const at::Tensor& made, std::span<double> to);
 struct CodedThere {
   // Uninitialized.
   CodedThere(const at::Tensor& weight, Groups groups);
+  CodedThere(at::Tensor made_codes, at::Tensor made_scales, at::Tensor made_zeros)
+      : codes(std::move(made_codes)),
+        scales(std::move(made_scales)),
+        zeros(std::move(made_zeros)) {}
   at::Tensor codes;   // uint8
   at::Tensor scales;  // float64
   at::Tensor zeros;   // float64

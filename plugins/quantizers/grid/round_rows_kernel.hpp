@@ -1,7 +1,8 @@
 // Rounding to nearest as a kernel: the grids of every group of every row, and the codes. A warp
 // takes one group of one row. Numbers: what is rounded to (grid_numbers.hpp).
 //
-// Scales, zeros and codes are those of round_rows() to the bit: extremes do not depend on the order
+// Scales, zeros and codes are those of round_rows(), and of a number format those of
+// round_to_format(), to the bit: extremes do not depend on the order
 // in which they are found, each step of a search is summed by one thread in that function's order,
 // and the arithmetic of grid.hpp is compiled from the same source.
 #pragma once

@@ -10,6 +10,9 @@ namespace quench::quantizers {
 using number_formats::NumberFormat;
 using number_formats::ScaleRule;
 
+static_assert(number_formats::kFactorsEnd - number_formats::kLeastFactor < kSearchSteps,
+              "a number of a try is no sign that nothing was tried");
+
 struct FormatNumbers {
   NumberFormat format;
   ScaleRule rule;
@@ -81,9 +84,9 @@ struct FormatNumbers {
   }
 };
 
-// Whether a kernel finds the scales. Those with the least error of ternary weights are found from
-// sorted magnitudes, on the host.
-inline bool has_kernel(const NumberFormat& format, ScaleRule rule) {
+// Whether kernels do. Scales with the least error of ternary weights are found from sorted
+// magnitudes, on the host.
+inline bool finds_scales_by_kernel(const NumberFormat& format, ScaleRule rule) {
   return rule == ScaleRule::kOfFormat || format.type != number_formats::ElementType::kTernary;
 }
 

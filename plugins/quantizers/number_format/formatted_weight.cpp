@@ -224,7 +224,7 @@ void put_formatted(const NumberFormat& format, double tensor_scale, Groups group
 void put_rounded(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
                  Groups groups, const kit::LinearToQuantize& linear, kit::QuantizeSink& sink) {
   const double tensor_scale = tensor_scale_of(format, weight);
-  if (!matrix::on_host(weight) && has_kernel(format, rule)) {
+  if (!matrix::on_host(weight) && finds_scales_by_kernel(format, rule)) {
     put_formatted(format, tensor_scale, groups,
                   round_to_format_there(weight, format, rule, tensor_scale, groups), linear, sink);
     return;

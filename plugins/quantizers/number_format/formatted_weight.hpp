@@ -25,7 +25,7 @@ double tensor_scale_of(const NumberFormat& format, const at::Tensor& weight);
 void round_to_format(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
                      double tensor_scale, Groups groups, const Coded& coded);
 
-// The same with the kernel, which has_kernel() says there is, where the weight is: on a GPU as
+// The same with the kernel, if finds_scales_by_kernel(), where the weight is: on a GPU as
 // kernels.so has it, in host memory as loops. Zeros are 0.
 CodedThere round_to_format_there(const at::Tensor& weight, const NumberFormat& format,
                                  ScaleRule rule, double tensor_scale, Groups groups);
@@ -43,7 +43,8 @@ void put_formatted(const NumberFormat& format, double tensor_scale, Groups group
                    const CodedThere& coded, const kit::LinearToQuantize& linear,
                    kit::QuantizeSink& sink);
 
-// Rounds every value to nearest and puts the result; with the kernel for a weight on a device.
+// Rounds every value to nearest and puts the result; with the kernel for a weight on a device, if
+// there is one.
 void put_rounded(const at::Tensor& weight, const NumberFormat& format, ScaleRule rule,
                  Groups groups, const kit::LinearToQuantize& linear, kit::QuantizeSink& sink);
 

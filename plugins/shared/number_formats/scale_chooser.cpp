@@ -60,9 +60,12 @@ double ScaleChooser::least_squares(double usual) {
   if (format_.type == ElementType::kTernary) {
     return of_kept_magnitudes();
   }
+  const int alternatives = alternative_scales(format_);
+  if (alternatives == 0) {
+    return usual;
+  }
   double best = usual;
   double least = squared_error(usual, std::numeric_limits<double>::infinity());
-  const int alternatives = alternative_scales(format_);
   for (int i = 0; i < alternatives; ++i) {
     const double scale = alternative_scale(format_, usual, tensor_scale_, i);
     const double error = scale > 0 ? squared_error(scale, least) : least;

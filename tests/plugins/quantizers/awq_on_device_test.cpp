@@ -99,7 +99,7 @@ std::vector<Case> format_cases(at::ScalarType type) {
   for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
     for (const double mse : {0.0, 2.0}) {
       const quantizers::GridKind kind{4, true, mse};
-      if (!quantizers::has_kernel(format, quantizers::scale_rule_of(kind))) {
+      if (!quantizers::finds_scales_by_kernel(format, quantizers::scale_rule_of(kind))) {
         continue;
       }
       const int64_t size = format.block > 0 ? format.block : 48;
@@ -169,30 +169,42 @@ void check_rounding(const Case& given) {
 }
 
 // The kernel's two orders of threads, which a GPU may mix.
-template <typename T>
-void check_orders(const Case& given) {
+template <typename T, typename Numbers>
+void check_orders_of(const Case& given, const Numbers& numbers) {
   const ScaledWeight& weight = given.weight;
   std::vector<float> errors[2];
   for (const cuda::Order order : {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst}) {
     std::vector<float>& own = errors[order == cuda::Order::kFirstToLast ? 0 : 1];
     own.resize(static_cast<size_t>(weight.weight.numel()));
-    const quantizers::RoundScaled<T> kernel{weight.weight.const_data_ptr<T>(),
-                                            weight.rows,
-                                            weight.columns,
-                                            weight.groups.size,
-                                            weight.groups.count,
-                                            {weight.kind, weight.rule},
-                                            given.scale.data(),
-                                            nullptr,
-                                            0.9,
-                                            own.data(),
-                                            nullptr,
-                                            nullptr,
-                                            nullptr,
-                                            nullptr};
+    const quantizers::RoundScaled<T, Numbers> kernel{weight.weight.const_data_ptr<T>(),
+                                                     weight.rows,
+                                                     weight.columns,
+                                                     weight.groups.size,
+                                                     weight.groups.count,
+                                                     numbers,
+                                                     given.scale.data(),
+                                                     nullptr,
+                                                     0.9,
+                                                     own.data(),
+                                                     nullptr,
+                                                     nullptr,
+                                                     nullptr,
+                                                     nullptr};
     cuda::run_on_host(kernel, kernel.blocks(), order);
   }
   CHECK(differences(errors[0], errors[1]) == "");
+}
+
+template <typename T>
+void check_orders(const Case& given) {
+  const ScaledWeight& weight = given.weight;
+  if (weight.format == nullptr) {
+    check_orders_of<T>(given, quantizers::RuledNumbers{weight.kind, weight.rule});
+  } else {
+    check_orders_of<T>(
+        given, quantizers::FormatNumbers{*weight.format, quantizers::scale_rule_of(weight.kind),
+                                         quantizers::tensor_scale_of(weight, given.scale)});
+  }
 }
 
 at::Tensor gram_of(int64_t columns) {
@@ -234,10 +246,13 @@ TEST_CASE("awq on a device: rounding has the bits of the plain loops", "[quantiz
 
 TEST_CASE("awq on a device: a number format has the bits of the plain loops",
           "[quantizers][awq][number_formats][cuda]") {
-  for (const at::ScalarType type : {at::kFloat, at::kDouble}) {
-    for (const Case& given : format_cases(type)) {
-      check_rounding(given);
-    }
+  for (const Case& given : format_cases(at::kFloat)) {
+    check_rounding(given);
+    check_orders<float>(given);
+  }
+  for (const Case& given : format_cases(at::kDouble)) {
+    check_rounding(given);
+    check_orders<double>(given);
   }
 }
 

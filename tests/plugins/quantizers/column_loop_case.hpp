@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "quantizers/gptq/device/column_loop.hpp"
@@ -18,12 +19,17 @@ struct ColumnLoopResult {
   bool operator==(const ColumnLoopResult&) const = default;
 };
 
-template <typename From, typename T>
+template <typename From, typename T, typename Numbers = quantizers::GridNumbers>
 class ColumnLoopCase {
  public:
   ColumnLoopCase(const quantizers::reference::Matrix& weight,
                  const quantizers::reference::Factored& factored,
-                 const quantizers::SolverOptions& options, bool corrected)
+                 const quantizers::SolverOptions& options,
+                 bool corrected) requires std::is_same_v<Numbers, quantizers::GridNumbers>
+      : ColumnLoopCase(weight, factored, options, corrected, Numbers{options.kind}) {}
+  ColumnLoopCase(const quantizers::reference::Matrix& weight,
+                 const quantizers::reference::Factored& factored,
+                 const quantizers::SolverOptions& options, bool corrected, const Numbers& numbers)
       : weight_(weight.values.begin(), weight.values.end()), factored_(factored) {
     const int64_t rows = weight.rows;
     const int64_t columns = weight.columns;
@@ -44,7 +50,7 @@ class ColumnLoopCase {
              whole_rows || options.static_groups ? quantizers::GridSource::kGiven
              : options.stale                     ? quantizers::GridSource::kStale
                                                  : quantizers::GridSource::kCurrent,
-             options.kind,
+             numbers,
              weight_.data(),
              factored_.dead.data(),
              factored_.perm.data(),
@@ -66,7 +72,7 @@ class ColumnLoopCase {
   ColumnLoopCase(const ColumnLoopCase&) = delete;
   ColumnLoopCase& operator=(const ColumnLoopCase&) = delete;
 
-  const quantizers::ColumnLoop<From, T>& loop() const { return loop_; }
+  const quantizers::ColumnLoop<From, T, Numbers>& loop() const { return loop_; }
   const std::vector<int32_t>& group() const { return group_; }
   const std::vector<double>& pivots() const { return pivots_; }
   const ColumnLoopResult& result() const { return result_; }
@@ -95,7 +101,7 @@ class ColumnLoopCase {
   std::vector<double> grid_zeros_;
   std::vector<T> errors_;
   std::vector<T> negated_;
-  quantizers::ColumnLoop<From, T> loop_{};
+  quantizers::ColumnLoop<From, T, Numbers> loop_{};
 };
 
 }  // namespace quench::test

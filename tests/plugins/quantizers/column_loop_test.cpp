@@ -4,6 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "quantizers/number_format/format_numbers.hpp"
+#include "shared/number_formats/scale_chooser.hpp"
 #include "tests/plugins/quantizers/column_loop_case.hpp"
 #include "tests/plugins/quantizers/column_loop_layers.hpp"
 #include "tests/support/differences.hpp"
@@ -18,10 +20,37 @@ std::vector<double> as_doubles(const std::vector<uint8_t>& codes) {
   return {codes.begin(), codes.end()};
 }
 
+template <typename T>
+quantizers::Grid plain_grid(const quantizers::GridNumbers& numbers, const std::vector<T>& values) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  return quantizers::grid_of_values(values.data(), 1, static_cast<int64_t>(values.size()),
+                                    static_cast<double>(*low), static_cast<double>(*high),
+                                    numbers.kind);
+}
+template <typename T>
+quantizers::Grid plain_grid(const quantizers::FormatNumbers& numbers,
+                            const std::vector<T>& values) {
+  number_formats::ScaleChooser chooser(numbers.format, numbers.rule, numbers.tensor_scale);
+  return {chooser.scale_of(values.data(), static_cast<int64_t>(values.size())), 0};
+}
+
+struct PlainCode {
+  double code;
+  double value;  // that it stands for
+};
+PlainCode plain_code(const quantizers::GridNumbers& numbers, double x, quantizers::Grid grid) {
+  const double code = quantizers::code_of(x, grid.scale, grid.zero, numbers.kind.max_code());
+  return {code, grid.scale * (code - grid.zero)};
+}
+PlainCode plain_code(const quantizers::FormatNumbers& numbers, double x, quantizers::Grid grid) {
+  const uint8_t code = numbers.format.code_of(x, grid.scale);
+  return {static_cast<double>(code), grid.scale * numbers.format.element_of(code)};
+}
+
 // The loop with `precision: float32`, one value at a time: inside a panel float64, past it each
 // product and each difference rounded to float32.
-template <typename From>
-ColumnLoopResult plain_float32(const ColumnLoopCase<From, float>& layer) {
+template <typename From, typename Numbers>
+ColumnLoopResult plain_float32(const ColumnLoopCase<From, float, Numbers>& layer) {
   const auto& loop = layer.loop();
   const int64_t n = loop.columns;
   const auto at = [](const double* m, int64_t columns, int64_t i, int64_t j) {
@@ -38,10 +67,7 @@ ColumnLoopResult plain_float32(const ColumnLoopCase<From, float>& layer) {
       w[static_cast<size_t>(k)] = loop.dead[column] != 0 ? 0 : loop.weight[r * n + column];
     }
     const auto set_grid = [&](int64_t g, const auto& values) {
-      const auto [low, high] = std::minmax_element(values.begin(), values.end());
-      const quantizers::Grid grid = quantizers::grid_of_values(
-          values.data(), 1, static_cast<int64_t>(values.size()), static_cast<double>(*low),
-          static_cast<double>(*high), loop.numbers.kind);
+      const quantizers::Grid grid = plain_grid(loop.numbers, values);
       out.scales[static_cast<size_t>(r * loop.groups + g)] = grid.scale;
       out.zeros[static_cast<size_t>(r * loop.groups + g)] = grid.zero;
     };
@@ -72,10 +98,9 @@ ColumnLoopResult plain_float32(const ColumnLoopCase<From, float>& layer) {
         }
         const auto grid = static_cast<size_t>(r * loop.groups + loop.group[k]);
         const double value = x[static_cast<size_t>(k)];
-        const double code = quantizers::code_of(value, out.scales[grid], out.zeros[grid],
-                                                loop.numbers.kind.max_code());
-        const double error =
-            (value - out.scales[grid] * (code - out.zeros[grid])) / at(loop.upper, n, k, k);
+        const auto [code, rounded] =
+            plain_code(loop.numbers, value, {out.scales[grid], out.zeros[grid]});
+        const double error = (value - rounded) / at(loop.upper, n, k, k);
         out.codes[static_cast<size_t>(r * n + loop.order[k])] = static_cast<uint8_t>(code);
         out.loss[static_cast<size_t>(r)] += error * error / 2;
         for (int64_t j = k + 1; j < end; ++j) {
@@ -141,6 +166,34 @@ TEST_CASE("gptq kernels: float32 has the bits of a plain loop", "[quantizers][gp
     CHECK(differences(result.scales, wanted.scales) == "");
     CHECK(differences(result.zeros, wanted.zeros) == "");
     CHECK(differences(result.loss, wanted.loss) == "");
+  }
+}
+
+TEST_CASE("gptq kernels: a number format in float32 has the bits of a plain loop, in both orders",
+          "[quantizers][gptq][number_formats][cuda]") {
+  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
+    for (const auto rule :
+         {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
+      if (!quantizers::finds_scales_by_kernel(format, rule)) {
+        continue;
+      }
+      const quantizers::FormatNumbers numbers{format, rule, format.tensor_scale_of(4)};
+      for (const ColumnLoopLayer& layer : column_loop_layers()) {
+        INFO(layer.name << ", " << format.name << ", rule " << static_cast<int>(rule));
+        ColumnLoopCase<float, float, quantizers::FormatNumbers> kernels(
+            layer.weight, layer.factored, layer.options, layer.corrected, numbers);
+        const ColumnLoopResult wanted = plain_float32(kernels);
+        for (const cuda::Order order : {cuda::Order::kFirstToLast, cuda::Order::kLastToFirst}) {
+          ColumnLoopCase<float, float, quantizers::FormatNumbers> own(
+              layer.weight, layer.factored, layer.options, layer.corrected, numbers);
+          const ColumnLoopResult& result = own.run_on_host(order);
+          CHECK(differences(result.codes, wanted.codes) == "");
+          CHECK(differences(result.scales, wanted.scales) == "");
+          CHECK(differences(result.zeros, wanted.zeros) == "");
+          CHECK(differences(result.loss, wanted.loss) == "");
+        }
+      }
+    }
   }
 }
 

@@ -217,10 +217,10 @@ TEST_CASE("kernels: on a GPU rounding of scaled weights has the bits of its host
   for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
     for (const auto rule :
          {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
-      if (!quantizers::has_kernel(format, rule)) {
+      if (!quantizers::finds_scales_by_kernel(format, rule)) {
         continue;
       }
-      CAPTURE(format.name);
+      CAPTURE(format.name, static_cast<int>(rule));
       const quantizers::FormatNumbers numbers{format, rule, format.tensor_scale_of(4)};
       check_on(gpu, [&](at::Device device) {
         return round_scaled<float>(device, at::kFloat, numbers,

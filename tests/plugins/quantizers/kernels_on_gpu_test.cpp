@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "quantizers/awq/device/entries.hpp"
 #include "quantizers/gptq/device/entries.hpp"
@@ -50,6 +52,21 @@ int devices(std::string& why) {
 // On a GPU pow() rounds in another way than in a processor's library.
 bool uses_pow(const quantizers::GridKind& kind) {
   return kind.mse > 0 && kind.mse != 2;
+}
+
+// Every number format with each rule whose scales a kernel finds.
+std::vector<std::pair<const number_formats::NumberFormat*, number_formats::ScaleRule>>
+formats_of_kernels() {
+  std::vector<std::pair<const number_formats::NumberFormat*, number_formats::ScaleRule>> out;
+  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
+    for (const auto rule :
+         {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
+      if (quantizers::finds_scales_by_kernel(format, rule)) {
+        out.emplace_back(&format, rule);
+      }
+    }
+  }
+  return out;
 }
 
 }  // namespace
@@ -154,26 +171,43 @@ TEST_CASE("kernels: on a GPU rounding has the bits of its host form", "[quantize
 TEST_CASE("kernels: on a GPU rounding to a number format has the bits of its host form",
           "[quantizers][rtn][number_formats][cuda]") {
   const at::Device gpu = gpu_or_skip();
+  const auto type = GENERATE(at::kFloat, at::kDouble);
   const int64_t columns = 96;
   const Matrix values = random_matrix(20, columns, 8);
   const at::Tensor weight =
-      at::from_blob(const_cast<double*>(values.values.data()), {values.rows, columns}, at::kDouble);
-  for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
-    for (const auto rule :
-         {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
-      if (!quantizers::has_kernel(format, rule)) {
-        continue;
-      }
-      INFO(format.name);
-      const int64_t size = format.block > 0 ? format.block : columns;
-      const quantizers::Groups groups{size, columns / size};
-      const double tensor_scale = quantizers::tensor_scale_of(format, weight);
-      const quantizers::CodedThere wanted =
-          quantizers::round_to_format_there(weight, format, rule, tensor_scale, groups);
-      const quantizers::CodedThere got =
-          quantizers::round_to_format_there(weight.to(gpu), format, rule, tensor_scale, groups);
-      CHECK(got.codes.cpu().equal(wanted.codes));
-      CHECK(got.scales.cpu().equal(wanted.scales));
+      at::from_blob(const_cast<double*>(values.values.data()), {values.rows, columns}, at::kDouble)
+          .to(type);
+  for (const auto& [format, rule] : formats_of_kernels()) {
+    INFO(format->name << ", rule " << static_cast<int>(rule));
+    const int64_t size = format->block > 0 ? format->block : columns;
+    const quantizers::Groups groups{size, columns / size};
+    const double tensor_scale = quantizers::tensor_scale_of(*format, weight);
+    const quantizers::CodedThere wanted =
+        quantizers::round_to_format_there(weight, *format, rule, tensor_scale, groups);
+    const quantizers::CodedThere got =
+        quantizers::round_to_format_there(weight.to(gpu), *format, rule, tensor_scale, groups);
+    CHECK(got.codes.cpu().equal(wanted.codes));
+    CHECK(got.scales.cpu().equal(wanted.scales));
+  }
+}
+
+TEST_CASE("kernels: on a GPU the column loop to a number format has the bits of its host form",
+          "[quantizers][gptq][number_formats][cuda]") {
+  const at::Device gpu = gpu_or_skip();
+  const auto type = GENERATE(at::kFloat, at::kDouble);
+  const bool float64 = GENERATE(false, true);
+  for (const auto& [format, rule] : formats_of_kernels()) {
+    for (ColumnLoopLayer layer : column_loop_layers()) {
+      INFO(layer.name << ", " << format->name << ", rule " << static_cast<int>(rule));
+      layer.options.float64 = float64;
+      layer.options.format = format;
+      layer.options.tensor_scale = format->tensor_scale_of(4);
+      layer.options.kind.mse = rule == number_formats::ScaleRule::kLeastSquares ? 2 : 0;
+      const quantizers::SolvedThere wanted = solved_to_format(layer, type, at::kCPU);
+      const quantizers::SolvedThere got = solved_to_format(layer, type, gpu);
+      CHECK(got.coded.codes.cpu().equal(wanted.coded.codes));
+      CHECK(got.coded.scales.cpu().equal(wanted.coded.scales));
+      CHECK(got.loss == wanted.loss);
     }
   }
 }

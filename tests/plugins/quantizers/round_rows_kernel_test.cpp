@@ -155,7 +155,7 @@ TEST_CASE("rounding kernel: a number format has the bits of the processor's",
   for (const number_formats::NumberFormat& format : number_formats::number_formats()) {
     for (const auto rule :
          {number_formats::ScaleRule::kOfFormat, number_formats::ScaleRule::kLeastSquares}) {
-      if (!quantizers::has_kernel(format, rule)) {
+      if (!quantizers::finds_scales_by_kernel(format, rule)) {
         continue;
       }
       INFO(format.name << (rule == number_formats::ScaleRule::kOfFormat ? "" : ", least squares"));
@@ -163,8 +163,8 @@ TEST_CASE("rounding kernel: a number format has the bits of the processor's",
       check_format<double>(format, rule, 11, 32);
     }
   }
-  CHECK(!quantizers::has_kernel(*number_formats::find_number_format("ternary"),
-                                number_formats::ScaleRule::kLeastSquares));
+  CHECK(!quantizers::finds_scales_by_kernel(*number_formats::find_number_format("ternary"),
+                                            number_formats::ScaleRule::kLeastSquares));
 }
 
 TEST_CASE("rounding kernel: it has the bits of the processor's", "[quantizers][rtn][cuda]") {

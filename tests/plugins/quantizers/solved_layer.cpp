@@ -44,6 +44,12 @@ SolvedLayer solved_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type,
           loss};
 }
 
+quantizers::SolvedThere solved_to_format(const ColumnLoopLayer& layer, at::ScalarType type,
+                                         at::Device device) {
+  const at::Tensor weight = tensor_of(layer.weight).to(type).to(device);
+  return quantizers::solve_to_format_by_kernels(weight, factor_of(layer), layer.options);
+}
+
 at::Tensor dequantized_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type,
                                   at::Device device) {
   const at::Tensor weight = tensor_of(layer.weight).to(type).to(device);

@@ -20,6 +20,10 @@ struct SolvedLayer {
 // `type`: of the weight.
 SolvedLayer solved_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type, at::Device device);
 
+// To options.format.
+quantizers::SolvedThere solved_to_format(const ColumnLoopLayer& layer, at::ScalarType type,
+                                         at::Device device);
+
 // The dequantized weight without codes, and what the codes of `solved` stand for.
 at::Tensor dequantized_by_kernels(const ColumnLoopLayer& layer, at::ScalarType type,
                                   at::Device device);

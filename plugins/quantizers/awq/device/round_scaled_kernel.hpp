@@ -4,7 +4,7 @@
 //
 // All of it is to the bit what rounding.hpp gives: the arithmetic of a value stands in the same
 // order, and extremes do not depend on the order in which they are found. Those of clipped values
-// are the clipped extremes, so the values are read twice, not three times.
+// are the clipped extremes, so for a grid the values are read twice, not three times.
 #pragma once
 
 #include <limits>
@@ -62,7 +62,7 @@ struct RoundScaled {
       return Extremes{a.low < b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     });
     cuda::PerThread<Tried, kThreads> tried;
-    if (numbers.searches()) {
+    if (searches()) {
       block.each([&](int thread) {
         const Part at = part_of(block, thread);
         const double limit = limit_of(at, extremes[thread]);
@@ -76,7 +76,7 @@ struct RoundScaled {
     block.each([&](int thread) {
       const Part at = part_of(block, thread);
       if (at.from < at.to) {
-        round(at, extremes[thread], numbers.searches() ? tried[thread] : nothing_tried());
+        round(at, extremes[thread], searches() ? tried[thread] : nothing_tried());
       }
     });
   }
@@ -101,6 +101,10 @@ struct RoundScaled {
     const int64_t from = group * group_size;
     const int64_t to = from + group_size < columns ? from + group_size : columns;
     return {number / groups, group, from, to, lane};
+  }
+
+  QUENCH_KERNEL bool searches() const {
+    return numbers.searches() && (codes != nullptr || errors != nullptr);
   }
 
   QUENCH_KERNEL static double clipped(double x, double limit) {

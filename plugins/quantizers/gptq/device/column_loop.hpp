@@ -13,8 +13,8 @@
 namespace quench::quantizers {
 
 // All pointers are to the memory of the device that computes. From is the type of the weight, T the
-// `precision`: of weights outside a panel and of what is passed on to them. Numbers:
-// what is rounded to (grid/grid_numbers.hpp).
+// `precision`: of weights outside a panel and of what is passed on to them.
+// Numbers: what is rounded to (grid/grid_numbers.hpp).
 template <typename From, typename T, typename Numbers = GridNumbers>
 struct ColumnLoop {
   int64_t rows;

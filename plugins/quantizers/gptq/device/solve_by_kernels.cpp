@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <type_traits>
 #include <vector>
 
@@ -120,11 +121,7 @@ class Loop {
     dequantize_on_device(codes_, scales_, zeros_, group_index(order), dequantized, name);
   }
 
-  void write(CodedThere& coded) const {
-    coded.codes = codes_;
-    coded.scales = scales_;
-    coded.zeros = zeros_;
-  }
+  CodedThere coded() const { return {codes_, scales_, zeros_}; }
 
   double loss() const {
     const at::Tensor loss = loss_.to(at::kCPU);
@@ -216,10 +213,13 @@ double solve_by_kernels_into(const at::Tensor& weight, const Factor& factor,
                    [&](const auto& loop) { loop.write(factor.perm, dequantized, name); });
 }
 
-double solve_to_format_by_kernels(const at::Tensor& weight, const Factor& factor,
-                                  const SolverOptions& options, CodedThere& coded) {
+SolvedThere solve_to_format_by_kernels(const at::Tensor& weight, const Factor& factor,
+                                       const SolverOptions& options) {
   const FormatNumbers numbers{*options.format, scale_rule_of(options.kind), options.tensor_scale};
-  return solve_and(weight, factor, options, numbers, [&](const auto& loop) { loop.write(coded); });
+  std::optional<CodedThere> coded;
+  const double loss =
+      solve_and(weight, factor, options, numbers, [&](const auto& loop) { coded = loop.coded(); });
+  return {*coded, loss};
 }
 
 }  // namespace quench::quantizers

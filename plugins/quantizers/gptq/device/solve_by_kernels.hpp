@@ -17,9 +17,9 @@ double solve_by_kernels_into(const at::Tensor& weight, const Factor& factor,
                              const SolverOptions& options, const at::Tensor& dequantized,
                              const char* name);
 
-// The same to options.format, which has_kernel(): codes, scales and zeros of groups of neighbouring
-// columns, where the weight is.
-double solve_to_format_by_kernels(const at::Tensor& weight, const Factor& factor,
-                                  const SolverOptions& options, CodedThere& coded);
+// The same to options.format, whose scales a kernel must find (number_format/format_numbers.hpp);
+// the two above take none.
+SolvedThere solve_to_format_by_kernels(const at::Tensor& weight, const Factor& factor,
+                                       const SolverOptions& options);
 
 }  // namespace quench::quantizers
