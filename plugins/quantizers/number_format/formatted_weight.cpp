@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "quantizers/grid/round_rows_on.hpp"
 #include "quantizers/number_format/device/entries.hpp"
 #include "quench/kit/host.hpp"
 #include "quench/kit/torch.hpp"
-#include "shared/cuda/run_kernel.hpp"
 #include "shared/matrix/finite.hpp"
 #include "shared/matrix/on_host.hpp"
 #include "shared/number_formats/scale_chooser.hpp"
@@ -93,26 +93,6 @@ void put_scales(const NumberFormat& format, double tensor_scale, const Coded& co
   std::copy(coded.scales.begin(), coded.scales.end(), scales.begin());
 }
 
-template <typename T>
-CodedThere run(const at::Tensor& weight, const FormatNumbers& numbers, Groups groups,
-               const char* entry) {
-  CodedThere made(weight, groups);
-  const RoundRowsToFormat<T> kernel{weight.const_data_ptr<T>(),
-                                    weight.size(0),
-                                    weight.size(1),
-                                    groups.size,
-                                    groups.count,
-                                    numbers,
-                                    nullptr,
-                                    made.codes.data_ptr<uint8_t>(),
-                                    made.scales.data_ptr<double>(),
-                                    made.zeros.data_ptr<double>(),
-                                    groups.count,
-                                    1};
-  cuda::run_kernel(entry, kernel, weight.device());
-  return made;
-}
-
 void write_values_there(const CodedThere& coded, Groups groups, const std::vector<double>& table,
                         const at::Tensor& to, const char* name) {
   constexpr int64_t kHeld = int64_t{1} << 23;  // elements that are float64 at once
@@ -178,8 +158,8 @@ CodedThere round_to_format_there(const at::Tensor& weight, const NumberFormat& f
   const at::Tensor dense = weight.contiguous();
   const FormatNumbers numbers{format, rule, tensor_scale};
   return dense.scalar_type() == at::kDouble
-             ? run<double>(dense, numbers, groups, kRoundToFormatDouble)
-             : run<float>(dense, numbers, groups, kRoundToFormatFloat);
+             ? round_rows_on<double>(dense, groups, numbers, kRoundToFormatDouble)
+             : round_rows_on<float>(dense, groups, numbers, kRoundToFormatFloat);
 }
 
 void put_formatted(const NumberFormat& format, double tensor_scale, Groups groups,
