@@ -134,7 +134,7 @@ WorkerProcess::~WorkerProcess() {
 
 // A worker that is to end with its starter ends with this thread, so it starts here, where nothing
 // can be done before it.
-void WorkerProcess::own_output(Command command, Descriptor output,
+void WorkerProcess::own_output(const Command& command, Descriptor output,
                                std::promise<ChildProcess> started) {
   try {
     started.set_value(ChildProcess::start(command));

@@ -77,7 +77,7 @@ class WorkerProcess {
  private:
   // Body of output_thread_: starts the process, which ends with this thread, and reads what it
   // prints until wake_ is written to.
-  void own_output(Command command, Descriptor output, std::promise<ChildProcess> started);
+  void own_output(const Command& command, Descriptor output, std::promise<ChildProcess> started);
   bool read_output(int output);
   void log_lines(std::string_view printed);
 
