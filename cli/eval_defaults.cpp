@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/answer.hpp"
-#include "cli/standard_streams.hpp"
+#include "cli/terminal_text.hpp"
 #include "core/base/io/file.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/plugin/services/host_services.hpp"
