@@ -255,7 +255,8 @@ class Estimator {
     const MetricCell& metric = experiment.metrics[cell.metric];
     uint64_t guess = 0;
     for (const auto& [name, use] : metric.corpora) {
-      guess += bytes_of(corpus_files(use)) / kBytesPerToken;
+      guess += static_cast<uint64_t>(static_cast<double>(bytes_of(corpus_files(use))) *
+                                     use.part.share() / kBytesPerToken);
     }
     add(out, parts ? metric_work(*parts) : nlohmann::json(), "metric " + metric.plugin->id,
         parameters, guess, kForwardFlops);

@@ -1,8 +1,10 @@
 // What does not fit the shapes of a model is told before anything is computed.
 #include <catch2/catch.hpp>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "tests/cli/program.hpp"
+#include "tests/support/answer.hpp"
 
 namespace fs = std::filesystem;
 using quench::test::Outcome;
@@ -18,7 +20,7 @@ const std::string kNeox =
     "attention_bias: true, tie_word_embeddings: false, initializer_range: 0.02}";
 
 // A training of a small gpt_neox whose only quantizer has these rules.
-std::string training(const std::string& rules) {
+std::string training(const std::string& rules, const std::string& corpus = "text: {path: t.txt}") {
   return "name: m\n"
          "checkpoints: {model: train}\n"
          "train: {model: " +
@@ -30,7 +32,8 @@ std::string training(const std::string& rules) {
          rules +
          "]}\n"
          "metrics: [validation_loss: {corpus: v, block: 8}]\n"
-         "corpora: {v: {text: {path: t.txt}}}\n";
+         "corpora: {v: {" +
+         corpus + "}}\n";
 }
 
 void need_plugins() {
@@ -90,4 +93,22 @@ TEST_CASE("model shapes: a block beyond the context is an error of run before an
   CHECK_FALSE(fs::exists(here.folder() / "runs"));
   const Outcome fits = here.run({"run", "m.yaml", "--set", "metrics.0.validation_loss.block=16"});
   CHECK(fits.code == 0);
+}
+
+TEST_CASE("plan: work on a part of a text is that share of the work on all of it", "[cli]") {
+  need_plugins();
+  const Workplace here{Page::kNone};
+  here.folder().write("t.txt", std::string(1'000'000, 'a'));
+  const auto planned = [&](const char* corpus) {
+    here.folder().write("m.yaml", training("\"*.mlp.* bits=3\"", corpus));
+    const Outcome got = here.run({"plan", "m.yaml", "--json"});
+    INFO(got.err);
+    REQUIRE(got.code == 0);
+    return quench::test::data_of(got.out).at("total").at("flops").get<double>();
+  };
+  const double all = planned("text: {path: t.txt}");
+  CHECK(planned("text: {path: t.txt}, part: held_out, held_out: 0.25") ==
+        Approx(all * 0.25).epsilon(1e-3));
+  CHECK(planned("text: {path: t.txt}, part: training, held_out: 0.25") ==
+        Approx(all * 0.75).epsilon(1e-3));
 }

@@ -70,6 +70,10 @@ std::string CorpusPart::key() const {
                            held_out);
 }
 
+double CorpusPart::share() const {
+  return kind == PartKind::kAll ? 1 : kind == PartKind::kHeldOut ? held_out : 1 - held_out;
+}
+
 uint64_t document_hash(const quench_document& document) {
   return sha256_head(
       document.ids != nullptr

@@ -49,6 +49,8 @@ struct CorpusPart {
   double held_out = 0;
   // For keys: "", or what tells parts apart.
   std::string key() const;
+  // Of all text, 0 to 1; what documents' hashes give is near it.
+  double share() const;
   bool operator==(const CorpusPart&) const = default;
 };
 
