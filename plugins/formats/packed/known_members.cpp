@@ -41,8 +41,7 @@ void UnknownMembers::look(const json& object, const std::string& prefix,
     return;  // refused where it is read
   }
   for (const auto& [name, value] : object.items()) {
-    const auto found = std::find_if(known.begin(), known.end(),
-                                    [&](const KnownMember& each) { return each.name == name; });
+    const auto found = std::ranges::find(known, name, &KnownMember::name);
     const bool off = is_off(value);
     if (value.is_null() || (found != known.end() && (!found->only_off || off))) {
       continue;
