@@ -1,4 +1,4 @@
-// quench why CELL --manifest M: what a cell's value depends on, and why it is computed or reused.
+// quench why M CELL: what a cell's value depends on, and why it is computed or reused.
 #include <fmt/format.h>
 
 #include "cli/answer.hpp"
@@ -15,6 +15,7 @@ namespace {
 struct WhyOptions {
   ManifestOptions manifest;
   std::string cell;
+  bool parts = false;
 };
 
 // The cells whose name contains every word of `wanted`, or whose key begins with it.
@@ -77,7 +78,16 @@ nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& k
           {"differences", differences}};
 }
 
-void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
+// A value of a difference; of a hash what tells it from others.
+std::string shown_value(const nlohmann::json& value) {
+  constexpr size_t kShown = 12;
+  const std::string text = value.dump();
+  const bool is_hash = text.size() >= 40 && text.find_first_not_of("0123456789abcdef", 1) ==
+                                                text.size() - 1;  // between quotes
+  return is_hash ? text.substr(0, kShown + 1) + "…\"" : text;
+}
+
+void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, bool with_parts) {
   const nlohmann::json about = explained(run, cell, knowledge);
   const auto name = about.at("cell").get<std::string>();
   const nlohmann::json* near = knowledge.finished.nearest(name);
@@ -97,18 +107,24 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
     reason = "this cell has no record";
   }
   fmt::print(results(), "{}: {}\n", to_text(cell.state), reason);
-  if (near != nullptr && is_of_earlier_version(*near)) {
-    fmt::print(results(),
-               "the nearest record is an earlier version's, whose key had other parts\n");
-  } else if (!about.at("differences").empty()) {
-    fmt::print(results(), "the nearest record differs in\n");
+  const bool has_record = cell.state == CellState::kDone || cell.state == CellState::kReused;
+  if (near != nullptr && !has_record) {
+    if (is_of_earlier_version(*near)) {
+      fmt::print(results(),
+                 "the nearest record is an earlier version's, whose key had other parts\n");
+    } else if (!about.at("differences").empty()) {
+      fmt::print(results(), "the nearest record differs in\n");
+    }
+    for (const nlohmann::json& difference : about.at("differences")) {
+      fmt::print(results(), "  {}: was {}, is {}\n", difference.at("path").get<std::string>(),
+                 shown_value(difference.at("was")), shown_value(difference.at("is")));
+    }
   }
-  for (const nlohmann::json& difference : about.at("differences")) {
-    fmt::print(results(), "  {}: was {}, is {}\n", difference.at("path").get<std::string>(),
-               difference.at("was").dump(), difference.at("is").dump());
+  fmt::print(results(), "key {}{}\n", cell.key,
+             with_parts ? " of" : "; --parts shows what it is made of");
+  if (with_parts) {
+    print_parts(about.at("parts"), "");
   }
-  fmt::print(results(), "key {} of\n", cell.key);
-  print_parts(about.at("parts"), "");
 }
 
 int why(const WhyOptions& options, Context& context) {
@@ -144,7 +160,7 @@ int why(const WhyOptions& options, Context& context) {
   }
   for (size_t i = 0; i < found.size(); ++i) {
     fmt::print(results(), "{}", found.size() == 1 ? "" : "\n");
-    explain(run, cells[found[i]], knowledge);
+    explain(run, cells[found[i]], knowledge, options.parts);
   }
   return kExitOk;
 }
@@ -158,6 +174,7 @@ void add_why(Verb& verb, Context& context) {
   verb.option("cell", options->cell,
               "Words of its name (see `quench plan --all`), or the first digits of its key")
       .required();
+  verb.flag("--parts", options->parts, "Also print all that the key is made of");
   verb.does([&context, options] { return why(*options, context); });
 }
 
