@@ -119,8 +119,9 @@ void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<C
   fmt::print(results(), "{}", aligned_table(rows));
   fmt::print(
       results(),
-      "{}: split {}; tasks on machines that print another name here would cut the work otherwise\n",
-      run.manifest.name, shares.id);
+      "{}: these shares are {}: where `plan --shares {}` prints another name, --share means other "
+      "work\n",
+      run.manifest.name, shares.id, shares.count);
   const auto dearest =
       std::max_element(shares.units.begin(), shares.units.end(),
                        [](const ShareUnit& a, const ShareUnit& b) { return a.cost < b.cost; });
