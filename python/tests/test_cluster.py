@@ -320,8 +320,18 @@ class Refusals(support.FileTest):
             tool.chmod(0o755)
             self.assertTrue(str(self.refusal(said)).endswith("; wanted `cluster.partition`, one of debug, long"))
 
+    def test_other_refusals_are_said_with_what_to_change(self):
+        for said, key in (("Batch job submission failed: Invalid account or account/partition combination specified", "account"),
+                          ("Batch job submission failed: Invalid qos specification", "qos"),
+                          ("Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)", "time"),
+                          ("Memory specification can not be satisfied", "memory"),
+                          ("Batch job submission failed: Requested node configuration is not available", "cpus")):
+            self.assertRegex(str(self.refusal("sbatch: error: " + said)), "; wanted [a-z ]+ `cluster.%s`.* in the manifest$" % key)
+
     def test_what_may_pass_is_not(self):
-        self.assertNotIsInstance(self.refusal("sbatch: error: Unable to contact slurm controller"), Wrong)
+        failure = self.refusal("sbatch: error: Unable to contact slurm controller")
+        self.assertNotIsInstance(failure, Wrong)
+        self.assertTrue(str(failure).endswith("controller; nothing was queued, and --dry-run prints what was sent"), failure)
 
 
 class Submissions(support.FileTest):

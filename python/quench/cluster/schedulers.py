@@ -26,6 +26,12 @@ SLURM_ENDS = {"completed", "failed", "cancelled", "timeout", "preempted", "node 
               "revoked", "launch failed"}
 CONDOR_STATES = dict(enumerate(["idle", "running", "removed", "completed", "held", "transferring output", "suspended"], 1))
 
+# What sbatch says of a job that it refuses, and what to change.
+SLURM_REMEDIES = (("invalid account|account/partition", "another `cluster.account`"), ("invalid qos", "another `cluster.qos`"),
+                  ("time limit", "a shorter `cluster.time`"), ("gres|tres", "other `cluster.gpus`"),
+                  ("memory specification|memory limit", "less `cluster.memory`"),
+                  ("node configuration is not available|cpu count", "fewer `cluster.cpus` or `gpus`, or less `memory`"))
+
 # `active`: queued or running, so that it may still do something. `reason`: why it waits or is held, or "".
 Task = namedtuple("Task", "state reason active")
 # `tasks`: by share; one that is missing has ended, if the queue was asked. `unknown`: why not all is known, or "".
@@ -164,15 +170,15 @@ class Scheduler(Files):
         job = re.search(r"\d+", output.out, re.ASCII)  # of "12", "12;cluster", "12.0 - 12.7"
         if output.code != 0 or not job:
             what = re.sub(r"^%s: (error: )?" % re.escape(Path(self.submits[0]).name), "", first_line(output))  # it names itself
-            said = "submit: %s: %s%s" % (self.submits[0], what, self.remedy(output))
+            said = "submit: %s: %s" % (self.submits[0], what)
             if self.is_too_large(output):
                 raise Wrong(INVALID_ARGUMENT, said + "; the cluster allows fewer tasks of one job: submit with fewer --shares")
-            raise Error(FAILED_PRECONDITION, said)
+            raise Error(FAILED_PRECONDITION, said + self.remedy(output))
         return job[0]
 
     def remedy(self, refusal):
-        """What to write in the manifest instead, as the end of the message, or ""."""
-        return ""
+        """What to do next, as the end of the message."""
+        return "; nothing was queued, and --dry-run prints what was sent"
 
     def is_too_large(self, refusal):
         """Whether the job was refused for the number of its tasks, or for their indices."""
@@ -230,7 +236,8 @@ class Slurm(Scheduler):
 
     def remedy(self, refusal):
         if "invalid partition" not in refusal.err.lower():
-            return ""
+            wanted = [key for said, key in SLURM_REMEDIES if re.search(said, refusal.err, re.IGNORECASE)]
+            return "; wanted %s in the manifest" % wanted[0] if wanted else super().remedy(refusal)
         try:
             known = call(["sinfo", "-h", "-o", "%R"])
         except Error:
