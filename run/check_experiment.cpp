@@ -61,7 +61,7 @@ bool check_fits(Catalog& catalog, const Experiment& experiment, const HubEnviron
   }
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (cell.calibration && cell.calibration->length > 0) {
-      checks.attempt(cell.where, [&] {
+      checks.attempt(place_of(*cell.calibration, cell.where), [&] {
         for_each_model([&](const ModelHandle& model) {
           check_length(*cell.calibration, static_cast<uint64_t>(model.info().max_positions));
         });
@@ -249,15 +249,15 @@ void check_texts(Catalog& catalog, const Experiment& experiment, const HubEnviro
   }
   for (const MetricCell& cell : experiment.metrics) {
     for (const auto& corpus : cell.corpora) {
-      checks.attempt(cell.where,
+      checks.attempt(place_of(corpus.second, cell.where),
                      [&] { check_corpus(catalog, experiment, corpus.second, hub, planned); });
     }
   }
   for (const QuantizerCell& cell : experiment.quantizers) {
     if (cell.calibration) {
-      checks.attempt(cell.where, [&] {
-        check_corpus(catalog, experiment, cell.calibration->corpus, hub, planned);
-      });
+      const CorpusUse& use = cell.calibration->corpus;
+      checks.attempt(place_of(use, cell.where),
+                     [&] { check_corpus(catalog, experiment, use, hub, planned); });
     }
   }
 }

@@ -66,7 +66,7 @@ void check_each_text(Catalog& catalog, const std::vector<Experiment>& experiment
         Checks::left_to_cells(
             {}, [&, &chosen = tokenizer] { fault = lack(use, chosen, cell.replicates.draws); });
         if (!fault.empty()) {
-          checks.add(cell.where, fault);
+          checks.add(place_of(use, cell.where), fault);
         }
       }
     }

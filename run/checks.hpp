@@ -11,6 +11,12 @@
 
 namespace quench {
 
+// Where the manifest describes a corpus or a calibration, or, if it does not, where it is used.
+template <typename Described>
+const std::string& place_of(const Described& described, const std::string& used) {
+  return described.where.empty() ? used : described.where;
+}
+
 class Checks {
  public:
   // Runs `body`; keeps errors of the user's input and lets all others pass, but for those of a

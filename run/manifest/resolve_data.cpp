@@ -36,7 +36,8 @@ void NamedData::add_corpus(const ManifestCorpus& entry) {
     if (!entry.part.empty()) {
       part = {entry.part == "held_out" ? PartKind::kHeldOut : PartKind::kTraining, entry.held_out};
     }
-    corpora_[entry.name] = {entry.name, use->plugin, std::move(use->parameters), part};
+    corpora_[entry.name] = {entry.name, use->plugin, std::move(use->parameters), part,
+                            entry.place.text()};
   }
 }
 
@@ -45,10 +46,11 @@ void NamedData::add_calibration(const ManifestCalibration& entry) {
       entry.corpus.value.empty() ? nullptr : corpus(entry.corpus.value, entry.corpus.place);
   if (use != nullptr) {
     calibrations_[entry.name] = {
-        entry.name,      *use,
-        entry.documents, entry.sequences,
-        entry.length,    entry.packing == "concat" ? Packing::kConcat : Packing::kNone,
-        entry.pad_batch, static_cast<int32_t>(entry.pad_id)};
+        entry.name,        *use,
+        entry.documents,   entry.sequences,
+        entry.length,      entry.packing == "concat" ? Packing::kConcat : Packing::kNone,
+        entry.pad_batch,   static_cast<int32_t>(entry.pad_id),
+        entry.place.text()};
   }
 }
 

@@ -10,6 +10,7 @@
 namespace fs = std::filesystem;
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
+using Catch::Matchers::StartsWith;
 using quench::test::Outcome;
 using quench::test::Page;
 using quench::test::Workplace;
@@ -50,10 +51,10 @@ TEST_CASE(
     const Outcome got = here.run(verb);
     CHECK(got.code == 2);
     CHECK(got.out.empty());
-    CHECK_THAT(got.err, Contains("m.yaml:5:5: corpus text: ") &&
-                            Contains("m.yaml:8:5: corpus text: ") &&
-                            Contains("nothing.txt: cannot be read: No such file or directory\n"));
-    CHECK(std::count(got.err.begin(), got.err.end(), '\n') == 2);
+    // Once, where it is described, however many read it.
+    CHECK_THAT(got.err, StartsWith("m.yaml:9:18: corpus text: ") &&
+                            EndsWith("nothing.txt: cannot be read: No such file or directory\n"));
+    CHECK(std::count(got.err.begin(), got.err.end(), '\n') == 1);
   }
   CHECK_FALSE(fs::exists(here.folder() / "runs"));
 }
@@ -91,7 +92,8 @@ TEST_CASE("plan, submit, run: blocks and calibration rows longer than the contex
     CHECK(got.err ==
           "m.yaml:18:5: metric validation_loss: block: got 512 ids, wanted at most 64, the context "
           "of the model; write `block: 64`\n"
-          "m.yaml:15:5: calibration long: length = 640, more than the 64 positions of the model\n");
+          "m.yaml:13:15: calibration long: `length`: got 640 ids, wanted at most 64, the context "
+          "of the model\n");
   }
 }
 
@@ -137,7 +139,7 @@ TEST_CASE("plan, submit, run: too little text for a calibration is told before t
       "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
       "corpora: {v: {text: {path: t.txt}}}\n");
   const std::string message =
-      "m.yaml:5:5: calibration few: 20 sequences of 100 ids need 2000 ids, the corpus has 1000\n";
+      "m.yaml:2:15: calibration few: 20 sequences of 100 ids need 2000 ids, the corpus has 1000\n";
   for (const Workplace::Arguments& verb : kVerbs) {
     CAPTURE(verb);
     const Outcome got = here.run(verb);

@@ -237,8 +237,8 @@ CalibrationRows document_rows(const Calibration& calibration, const TokenizedCor
 void check_length(const Calibration& calibration, uint64_t longest) {
   if (calibration.length > longest) {
     fail(QUENCH_INVALID_ARGUMENT,
-         "calibration {}: length = {}, more than the {} positions of the model", calibration.name,
-         calibration.length, longest);
+         "calibration {}: `length`: got {} ids, wanted at most {}, the context of the model",
+         calibration.name, calibration.length, longest);
   }
 }
 
