@@ -209,7 +209,14 @@ std::string PluginResolver::label_of(const ManifestItem& item, const PluginDescr
                                      const nlohmann::json& parameters) {
   const std::vector<std::string> shown = grid_axes(plugin, item.parameters);
   if (item.label.empty()) {
-    return cell_label(plugin, parameters, shown);
+    // Of a quantizer all that was given, so that "gptq bits=4" stands beside "rtn bits=3".
+    std::vector<std::string> given = shown;
+    for (const YamlNode::Member& member : item.parameters.members) {
+      if (plugin.kind == "quantizer") {
+        given.push_back(member.key);
+      }
+    }
+    return cell_label(plugin, parameters, given);
   }
   std::string label = item.label;
   for (const std::string& name : shown) {
