@@ -69,15 +69,18 @@ size_t element_end(const ParameterSchema& schema, std::string_view text, size_t 
 }  // namespace
 
 InlineSpec parse_inline(std::string_view text) {
-  const size_t colon = text.find(':');
+  text = trimmed(text);
+  const bool is_label = text.find(':') == std::string_view::npos;
+  const char separator = is_label ? ' ' : ',';
+  const size_t end = text.find(is_label ? ' ' : ':');
   InlineSpec spec;
-  spec.id = trimmed(text.substr(0, colon));
+  spec.id = trimmed(text.substr(0, end));
   if (spec.id.empty()) {
     fail(QUENCH_INVALID_ARGUMENT, "\"{}\": wanted id[:key=value,...]", printable(text));
   }
-  std::string_view rest = colon == std::string_view::npos ? "" : text.substr(colon + 1);
-  while (!trimmed(rest).empty()) {
-    const size_t comma = rest.find(',');
+  std::string_view rest = end == std::string_view::npos ? "" : trimmed(text.substr(end + 1));
+  while (!rest.empty()) {
+    const size_t comma = rest.find(separator);
     const std::string_view option = trimmed(rest.substr(0, comma));
     const size_t equals = option.find('=');
     if (equals == std::string_view::npos || equals == 0) {
@@ -98,7 +101,7 @@ InlineSpec parse_inline(std::string_view text) {
     if (comma != std::string_view::npos && trimmed(rest.substr(comma + 1)).empty()) {
       fail(QUENCH_INVALID_ARGUMENT, "\"{}\": ends with a comma", printable(text));
     }
-    rest = comma == std::string_view::npos ? "" : rest.substr(comma + 1);
+    rest = comma == std::string_view::npos ? "" : trimmed(rest.substr(comma + 1));
   }
   return spec;
 }

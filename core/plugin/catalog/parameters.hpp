@@ -14,7 +14,7 @@ namespace quench {
 
 struct ParameterProblem {
   std::string parameter;  // the key at fault; "" for the whole object
-  std::string message;    // complete: "bits = 9, wanted 2..8"
+  std::string message;    // complete: "bits: got 9, wanted 2..8"
 };
 
 // Checks `given` (an object) against the schema and fills in defaults. Appends all problems instead
@@ -39,7 +39,7 @@ std::optional<nlohmann::json> default_under(const PluginDescription& description
 nlohmann::json check_parameter(const ParameterSchema& schema, const nlohmann::json& value,
                                std::vector<ParameterProblem>& problems);
 
-// `id[:key=value,...]` of the command line.
+// `id[:key=value,...]` of the command line, or `id key=value ...`, as tables name it.
 struct InlineSpec {
   std::string id;
   std::vector<std::pair<std::string, std::string>> options;
