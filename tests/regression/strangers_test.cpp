@@ -91,6 +91,8 @@ TEST_CASE("strangers: any other is compared by the keys of its config", "[regres
                                         "logit_softcap; there are apertus, "));
   CHECK_THAT(refusal(with({{"model_type", "lama"}})),
              Catch::Contains("model_type \"lama\"; the nearest is llama; there are"));
+  CHECK_THAT(refusal({{"model_type", "bert"}, {"hidden_size", 32}}),
+             Catch::Contains("no model family fits model_type \"bert\"; there are apertus, "));
   CHECK_THAT(refusal({{"tiers", 3}}), Catch::Contains("a config without model_type; there are"));
 }
 

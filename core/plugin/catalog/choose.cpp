@@ -75,7 +75,9 @@ std::string model_type_of(std::string_view config_json, const std::string& where
   return found != config.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-constexpr int32_t kByName = -99;  // a family's score for an architecture that it knows by name
+// Scores of families that do not fit.
+constexpr int32_t kByName = -99;  // the family knows the architecture by name
+constexpr int32_t kNear = -50;    // half of the config's keys are the family's
 
 // What the families had to say to a config.
 struct FamilyAnswers {
@@ -127,7 +129,7 @@ struct FamilyAnswers {
   std::string near = answers.score > kByName ? nearest(type, answers.families) : std::string();
   if (!near.empty()) {
     near = fmt::format("the nearest is {}; ", near);
-  } else if (!answers.nearest.empty()) {
+  } else if (!answers.nearest.empty() && answers.score <= kNear) {
     near = fmt::format("the nearest is {}, which differs: {}; ", answers.nearest, answers.differs);
   }
   fail(code, "{}: no model family fits {}; {}there are {}{}{}", where,
