@@ -253,7 +253,7 @@ nlohmann::json error_parts(std::string_view line) {
     got = clause(before.substr(at + 3));
   } else if (const size_t is = before.rfind(" = ");
              wanted.value < what.size() && is < what.size()) {
-    got = clause(before.substr(is + 3));  // "bits = 9, wanted 2..8"
+    got = clause(before.substr(is + 3));  // "group_size = 0, wanted ..."
   }
   return {{"where", or_null(line.substr(0, place))},
           {"what", what},

@@ -26,7 +26,7 @@ void check_decay(const YamlNode& node, const std::string& where,
                                     : "`decay: power` asks for `decay_power`");
   } else if (!(schedule.decay_power > 0)) {
     refuse("decay_power",
-           fmt::format("decay_power = {}, wanted more than 0", schedule.decay_power));
+           fmt::format("`decay_power`: got {}, wanted more than 0", schedule.decay_power));
   }
   if (schedule.cycle_steps == 0) {
     if (node.find("cycle_factor") != nullptr) {
@@ -35,17 +35,19 @@ void check_decay(const YamlNode& node, const std::string& where,
     return;
   }
   if (!(schedule.cycle_factor > 0 && schedule.cycle_factor <= 1)) {
-    refuse("cycle_factor", fmt::format("cycle_factor = {}, wanted more than 0 and at most 1",
+    refuse("cycle_factor", fmt::format("`cycle_factor`: got {}, wanted more than 0 and at most 1",
                                        schedule.cycle_factor));
   }
   const int64_t length = *schedule.steps - decay_start(schedule);
   if (schedule.cycle_steps > length) {
-    refuse("cycle_steps", fmt::format("cycle_steps = {}, wanted at most the {} steps of the decay",
-                                      schedule.cycle_steps, length));
+    refuse("cycle_steps",
+           fmt::format("`cycle_steps`: got {}, wanted at most the {} steps of the decay",
+                       schedule.cycle_steps, length));
   }
   if (schedule.final > schedule.peak) {
-    refuse("final", fmt::format("final = {}, wanted at most the peak, {}, of a decay with restarts",
-                                schedule.final, schedule.peak));
+    refuse("final",
+           fmt::format("`final`: got {}, wanted at most the peak, {}, of a decay with restarts",
+                       schedule.final, schedule.peak));
   }
 }
 

@@ -390,7 +390,7 @@ LearningRateSchedule read_training_schedule(const YamlNode& node, const std::str
     const size_t before = problems.size();
     out = read_schedule(reader, steps);
     if (problems.size() == before && (out.peak == 0 || out.peak > kMostRate)) {
-      problems.add(node.place, fmt::format("{}: peak = {}, wanted more than 0 and at most {}",
+      problems.add(node.place, fmt::format("{}: `peak`: got {}, wanted more than 0 and at most {}",
                                            where, out.peak, kMostRate));
     }
   }

@@ -75,7 +75,7 @@ void check_part(MappingReader& reader, const ManifestCorpus& out) {
                "`part` and `held_out` go together: which part, and the share that is held out");
   } else if (share != nullptr && (out.held_out <= 0 || out.held_out >= 1)) {
     reader.add(share->place,
-               fmt::format("held_out = {}, wanted a share between 0 and 1", share->scalar));
+               fmt::format("`held_out`: got {}, wanted a share between 0 and 1", share->scalar));
   }
 }
 

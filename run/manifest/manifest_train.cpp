@@ -135,8 +135,8 @@ void check_micro_batch(MappingReader& reader, ManifestTraining& out) {
   }
   if (out.batch % out.micro_batch != 0) {
     reader.add(reader.get("micro_batch")->place,
-               fmt::format("micro_batch = {}, wanted a divisor of the batch, {}", out.micro_batch,
-                           out.batch));
+               fmt::format("`micro_batch`: got {}, wanted a divisor of the batch, {}",
+                           out.micro_batch, out.batch));
     out.micro_batch = out.batch;
   }
 }
@@ -144,7 +144,7 @@ void check_micro_batch(MappingReader& reader, ManifestTraining& out) {
 void read_every(MappingReader& reader, ManifestTraining& out) {
   out.every = reader.amount("every").value_or(*out.schedule.steps);
   if (out.every < 1) {
-    reader.add(reader.get("every")->place, "every = 0, wanted at least 1");
+    reader.add(reader.get("every")->place, "`every`: got 0, wanted at least 1");
     out.every = *out.schedule.steps;
   }
 }

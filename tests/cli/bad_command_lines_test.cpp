@@ -70,7 +70,7 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--quantizer", "template_quantiser"}),
        "no quantizer is called template_quantiser; did you mean template_quantizer?"},
       {eval_with({"--quantizer", "template_quantizer:bits=9"}),
-       "quantizer template_quantizer: bits = 9, wanted 2..8"},
+       "quantizer template_quantizer: bits: got 9, wanted 2..8"},
       {eval_with({"--quantizer", "template_quantizer:bits=1e5"}),
        "quantizer template_quantizer: bits: got 1e5, wanted an integer"},
       {eval_with({"--quantizer", "template_quantizer:bits=99999999999999999999"}),
@@ -140,9 +140,9 @@ TEST_CASE("eval: what only the model tells is an error before it is measured", "
                                           "text=long.txt,sequences=1,length=5000"}));
   CHECK(got.code == 1);
   CHECK(got.out.empty());
-  CHECK(
-      got.err ==
-      "tiny\ncalibration command line: length = 5000, more than the 4096 positions of the model\n");
+  CHECK(got.err ==
+        "tiny\ncalibration command line: `length`: got 5000 ids, wanted at most 4096, the context "
+        "of the model\n");
 }
 
 TEST_CASE("eval: a folder of checkpoints is told from a checkpoint", "[cli]") {
@@ -210,7 +210,7 @@ TEST_CASE("manifest: problems of structure and of plugins come together", "[cli]
   CHECK(got.out.empty());
   for (const char* line :
        {"m.yaml:1:28: checkpoints: unknown key `modle`; did you mean `model`?\n",
-        "m.yaml:3:36: quantizer template_quantizer: bits = 9, wanted 2..8\n",
+        "m.yaml:3:36: quantizer template_quantizer: bits: got 9, wanted 2..8\n",
         "m.yaml:3:51: quantizer template_quantizer: grop_size: unknown parameter of quantizer "
         "template_quantizer; did you mean group_size?\n",
         "m.yaml:3:67: quantizer template_quantizer: `calibration` belongs beside the id, not under "

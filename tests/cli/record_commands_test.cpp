@@ -280,7 +280,7 @@ TEST_CASE("results: points of a sweep are told apart in every form", "[cli]") {
   CHECK(misspelled.code == 2);
   CHECK(misspelled.out.empty());
   CHECK(misspelled.err ==
-        "selection:1: no record here has the field 'sweep.train.lr.peek'; did you mean "
+        "selection, character 1: no record here has the field 'sweep.train.lr.peek'; did you mean "
         "sweep.train.lr.peak?\n");
   place.out({"results", "s", "--sqlite", "s.db"});
   CHECK(queried(place.folder() / "s.db",

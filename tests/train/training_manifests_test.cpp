@@ -32,7 +32,7 @@ TEST_CASE("train section: an unknown key and a wrong range have their places", "
   const std::string text = complaint(settings);
   says(text, "m.yaml:3:");
   says(text, "train: unknown key `evry`; did you mean `every`?");
-  says(text, "train: clip = -1, wanted at least 0");
+  says(text, "train: `clip`: got -1, wanted at least 0");
 }
 
 TEST_CASE("train section: an unknown optimizer and parameter are told", "[train][config]") {
@@ -58,7 +58,7 @@ TEST_CASE("train section: a fork's cycles fit its decay", "[train][config]") {
   SceneSettings settings;
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 6, cycle_steps: 7}}";
   says(complaint(settings),
-       "train: fork f: cycle_steps = 7, wanted at most the 6 steps of the decay");
+       "train: fork f: `cycle_steps`: got 7, wanted at most the 6 steps of the decay");
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 6, decay: power}}";
   says(complaint(settings), "train: fork f: `decay: power` asks for `decay_power`");
 }
@@ -66,7 +66,7 @@ TEST_CASE("train section: a fork's cycles fit its decay", "[train][config]") {
 TEST_CASE("train section: a batch that micro-batches do not divide is told", "[train][config]") {
   SceneSettings settings;
   settings.rest = "steps: 12, micro_batch: 3";
-  says(complaint(settings), "micro_batch = 3, wanted a divisor of the batch, 4");
+  says(complaint(settings), "`micro_batch`: got 3, wanted a divisor of the batch, 4");
 }
 
 TEST_CASE("train section: the rate's schedule takes no length of its own", "[train][config]") {

@@ -123,8 +123,8 @@ long long MappingReader::integer(const std::string& key, long long otherwise, lo
   }
   const auto number = value.get<long long>();
   if (number < minimum || number > maximum) {
-    problems_.add(found->place,
-                  fmt::format("{}: {} = {}, wanted {}..{}", where_, key, number, minimum, maximum));
+    problems_.add(found->place, fmt::format("{}: `{}`: got {}, wanted {}..{}", where_, key, number,
+                                            minimum, maximum));
     return otherwise;
   }
   return number;
@@ -156,7 +156,7 @@ double MappingReader::number(const std::string& key, double otherwise, double mi
     return otherwise;
   }
   if (value.get<double>() < minimum) {
-    problems_.add(found->place, fmt::format("{}: {} = {}, wanted at least {}", where_, key,
+    problems_.add(found->place, fmt::format("{}: `{}`: got {}, wanted at least {}", where_, key,
                                             found->scalar, minimum));
     return otherwise;
   }

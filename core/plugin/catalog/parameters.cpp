@@ -73,19 +73,19 @@ std::string scalar_problem(const ParameterSchema& schema, const std::string& whe
     const bool has_unit = text.find_first_of("0123456789") == 0 &&
                           text.find_first_not_of("0123456789.") != std::string::npos;
     return fmt::format("{}: got {}, wanted {}{}", where, shown(value), wanted(schema.type),
-                       has_unit ? " without a unit" : "");
+                       has_unit ? fmt::format(" without a unit ({})", schema.meaning) : "");
   }
   if (is_numeric(schema.type)) {
     const double number = value.get<double>();
     if (number < schema.minimum || number > schema.maximum) {
-      return fmt::format("{} = {}, wanted {}", where, shown(value), range_text(schema));
+      return fmt::format("{}: got {}, wanted {}", where, shown(value), range_text(schema));
     }
   }
   if (schema.type == QUENCH_PARAMETER_CHOICE) {
     const auto& text = value.get_ref<const std::string&>();
     if (std::find(schema.choices.begin(), schema.choices.end(), text) == schema.choices.end()) {
       const std::string near = nearest(text, schema.choices);
-      return fmt::format("{} = {}, wanted {}{}", where, printable(text, 60), range_text(schema),
+      return fmt::format("{}: got {}, wanted {}{}", where, printable(text, 60), range_text(schema),
                          near.empty() ? "" : "; did you mean " + near + "?");
     }
   }

@@ -47,7 +47,7 @@ TEST_CASE("catalog: what was probed is probed again only when it changes", "[cor
   CHECK(again.probe_count() == 0);
   CHECK(again.items().size() == 1);
   REQUIRE(again.rejected().size() == 1);
-  CHECK_THAT(again.rejected()[0].reason, Contains("bits = 9, wanted 2..8"));
+  CHECK_THAT(again.rejected()[0].reason, Contains("bits: got 9, wanted 2..8"));
 
   SECTION("a new time stamp on the same bytes costs a hash, no probe") {
     fs::last_write_time(folder.path() / "good.so", fs::file_time_type::clock::now());

@@ -30,7 +30,7 @@ TEST_CASE("probing: a faulty library is rejected with its reason", "[core][plugi
       {"bad_id", "corpus Bad Id: bad id \"Bad Id\", wanted [a-z][a-z0-9_-]{0,63}"},
       {"null_slot", "corpus null_slot: function next of its table is NULL"},
       {"null_encode", "tokenizer null_encode: function encode of its table is NULL"},
-      {"bad_default", "corpus bad_default: parameter bits: bad default: bits = 9, wanted 2..8"},
+      {"bad_default", "corpus bad_default: parameter bits: bad default: bits: got 9, wanted 2..8"},
       {"twice_parameter", "corpus twice_parameter: parameter bits: declared twice"},
       {"duplicate_id", "corpus duplicate_id: offered twice"},
       {"init_fails", "init: no"},

@@ -79,11 +79,11 @@ TEST_CASE("parameters: a preset stands in for defaults, not for what is given", 
   item.presets = {{"old", {{"dump", 0.05}}}};
   CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset old: dump is no parameter"));
   item.presets = {{"old", {{"bits", 9}}}};
-  CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset old: bits = 9"));
+  CHECK_THAT(quench::find_fault({item}), Catch::Contains("preset old: bits: got 9"));
 }
 
 TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
-  CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits = 9, wanted 2..8"});
+  CHECK(messages({{"text", "c4"}, {"bits", 9}}) == Messages{"bits: got 9, wanted 2..8"});
   CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: got 3.0, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", "4"}}) ==
         Messages{"bits: got \"4\", wanted an integer"});
@@ -91,13 +91,13 @@ TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
         Messages{"bits: got null, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", uint64_t{1} << 63}}) ==
         Messages{"bits: got 9223372036854775808, wanted an integer"});
-  CHECK(messages({{"text", "c4"}, {"damp", -1}}) == Messages{"damp = -1, wanted at least 0"});
-  CHECK(messages({{"text", "c4"}, {"clip", 2}}) == Messages{"clip = 2, wanted at most 1"});
+  CHECK(messages({{"text", "c4"}, {"damp", -1}}) == Messages{"damp: got -1, wanted at least 0"});
+  CHECK(messages({{"text", "c4"}, {"clip", 2}}) == Messages{"clip: got 2, wanted at most 1"});
   CHECK(messages({{"text", "c4"}, {"clip", nullptr}}).empty());
   CHECK(messages({{"text", "c4"}, {"order", "diagnal"}}) ==
-        Messages{"order = diagnal, wanted one of given, diagonal; did you mean diagonal?"});
+        Messages{"order: got diagnal, wanted one of given, diagonal; did you mean diagonal?"});
   CHECK(messages({{"text", "c4"}, {"betas", {0.5, 1.5}}}) ==
-        Messages{"betas[1] = 1.5, wanted 0..1"});
+        Messages{"betas[1]: got 1.5, wanted 0..1"});
   CHECK(messages({{"text", "c4"}, {"betas", 0.5}}) ==
         Messages{"betas: got 0.5, wanted a list, each element a number"});
   CHECK(messages({{"text", "c4"}, {"fast", 1}}) == Messages{"fast: got 1, wanted true or false"});
@@ -126,6 +126,12 @@ TEST_CASE("inline form: id, keys and values are split", "[core][plugin]") {
   CHECK(spec.id == "gptq");
   REQUIRE(spec.options.size() == 2);
   CHECK(spec.options[1] == std::pair<std::string, std::string>{"text", "/a:b=c"});
+  const auto label = quench::parse_inline("rtn bits=4  group_size=32");
+  CHECK(label.id == "rtn");
+  CHECK(label.options ==
+        std::vector<std::pair<std::string, std::string>>{{"bits", "4"}, {"group_size", "32"}});
+  CHECK_THROWS_WITH(quench::parse_inline("gptq bits=4 + smoothquant"),
+                    Catch::Contains("option \"+\": wanted key=value"));
   CHECK(quench::parse_inline("rtn").options.empty());
   CHECK(quench::parse_inline("rtn:").options.empty());
   for (const char* bad : {"", ":bits=4", "gptq:bits", "gptq:=4", "gptq:bits=4,", "gptq:,bits=4",

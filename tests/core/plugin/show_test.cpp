@@ -25,7 +25,7 @@ TEST_CASE("plugins list: items, shadowed and rejected libraries are listed", "[c
   CHECK(list.rows[1][3] == "A corpus of two words.");
   REQUIRE(list.notes.size() == 2);
   CHECK_THAT(list.notes[0], Contains("shadowed: corpus good in "));
-  CHECK_THAT(list.notes[1], Contains("rejected: ") && Contains("bits = 9, wanted 2..8"));
+  CHECK_THAT(list.notes[1], Contains("rejected: ") && Contains("bits: got 9, wanted 2..8"));
   const auto listed = quench::plugins_list_json(catalog);
   CHECK(listed["plugins"][0]["id"] == "good");
   CHECK(listed["shadowed"].size() == 1);

@@ -74,7 +74,7 @@ TEST_CASE("manifest: --set is applied before anything is checked", "[config]") {
   CHECK(manifest.seed == 3);
   CHECK(manifest.name == "010");
   CHECK(problems_of(kSound, {"seed=-1"}) ==
-        "--set #1: manifest: seed = -1, wanted 0..4611686018427387904");
+        "--set #1: manifest: `seed`: got -1, wanted 0..4611686018427387904");
   CHECK(problems_of(kSound, {"name=n", "seed"}) ==
         "--set #2: got `seed`, wanted a.b=value or a.b+=value");
   CHECK(problems_of(kSound, {"=3"}) == "--set #1: got `=3`, wanted a.b=value or a.b+=value");
