@@ -50,6 +50,7 @@ class _Names:
         averagings = [cell[name] for experiment in experiments for cell in experiment["averagings"] for name in ("id", "label")]
         self.of = {"quantizer": [*each("quantizers", "id"), "none"], "averaging": [*averagings, "raw", "none"],
                    "branch": [name for experiment in experiments for name in experiment["branches"] if name]}
+        self.steps = {step for step in each("checkpoints", "step") if step is not None}
         self.all = [*self.of["quantizer"], *self.labels, *self.of["averaging"], *self.of["branch"]]
 
     def _swept_labels(self, side):
@@ -76,6 +77,9 @@ class _Names:
             for value in values:
                 if isinstance(value, str) and value not in self.of.get(dimension, [value]):
                     yield _unknown(dimension, value, self.of[dimension])
+                elif dimension == "step" and self.steps and not isinstance(value, str) and value not in self.steps:
+                    near = sorted(sorted(self.steps, key=lambda step: abs(step - value))[:3])
+                    yield "no checkpoint of this manifest has step %s; near it are %s" % (value, ", ".join(map(str, near)))
 
 
 def _unknown(kind, name, known):

@@ -157,6 +157,17 @@ TEST_CASE("manifest: what only the points give need not stand in the rest", "[co
   CHECK(points[1].checkpoints.at(0).model == "b");
 }
 
+TEST_CASE("manifest: a quantizer's label has what was given, default or not", "[core][run]") {
+  const Tree here;
+  const Experiment one =
+      here.resolve(here.manifest(kCalibrated), {"quantizers+={template_quantizer: {bits: 4}}"})
+          .at(0);
+  REQUIRE(one.quantizers.size() == 2);
+  CHECK(one.quantizers[0].label == "template_quantizer");
+  CHECK(one.quantizers[1].label == "template_quantizer bits=4");
+  CHECK(one.quantizers[0].parameters == one.quantizers[1].parameters);
+}
+
 TEST_CASE("manifest: --set changes lists by index and appends to them", "[core][run]") {
   const Tree here;
   const Experiment changed =
