@@ -2,6 +2,7 @@
 // results do not depend on it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
@@ -25,8 +26,7 @@ class WordCache {
   // Appends the ids of `word` and returns true if they are known. At most kLongestWordBytes.
   bool find(uint32_t owner, std::string_view word, std::vector<int32_t>& ids) const {
     const Slot& slot = slots_[place(owner, word)];
-    if (slot.owner != owner || slot.length != word.size() ||
-        std::memcmp(slot.word.data(), word.data(), word.size()) != 0) {
+    if (slot.owner != owner || std::string_view(slot.word.data(), slot.length) != word) {
       return false;
     }
     ids.insert(ids.end(), slot.ids.begin(), slot.ids.begin() + slot.count);
@@ -42,8 +42,8 @@ class WordCache {
     slot.owner = owner;
     slot.length = static_cast<uint8_t>(word.size());
     slot.count = static_cast<uint8_t>(count);
-    std::memcpy(slot.word.data(), word.data(), word.size());
-    std::memcpy(slot.ids.data(), ids, count * sizeof *ids);
+    word.copy(slot.word.data(), word.size());
+    std::copy_n(ids, count, slot.ids.data());
   }
 
  private:

@@ -69,6 +69,8 @@ put("tokenizer/byte_level.json", json.dumps({
     "post_processor": {"type": "TemplateProcessing", "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
                        "pair": [], "special_tokens": {"<s>": {"id": "<s>", "ids": [5], "tokens": ["<s>"]}}},
     "decoder": None, "model": bpe}).encode() + b"\xffab ab<s> ab")
+# A word of which no id comes.
+put("tokenizer/no_ids.json", json.dumps({"added_tokens": [], "model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}}).encode() + b"\xff!")
 put("tokenizer/sentence_piece.json", json.dumps({
     "added_tokens": [],
     "normalizer": {"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "\u2581"}, {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"}]},
