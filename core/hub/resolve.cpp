@@ -56,9 +56,8 @@ ResolvedModel resolve(const std::string& spec, const HubEnvironment& environment
   const CachedRepository repository(root, parsed);
   std::error_code error;
   if (!fs::is_directory(repository.folder(), error)) {
-    const std::string near = near_repository(root, parsed);
-    fail(QUENCH_NOT_FOUND, "{}: '{}' is not in the cache {}{}", printable(spec), parsed.repository,
-         root.string(), near.empty() ? "; " + how_to_get(spec) : near);
+    fail(QUENCH_NOT_FOUND, "{}: '{}' is not in the cache {}{}; {}", printable(spec),
+         parsed.repository, root.string(), near_repository(root, parsed), how_to_get(spec));
   }
   const std::string commit = find_commit(parsed, repository, spec);
   if (commit.empty()) {

@@ -109,7 +109,8 @@ TEST_CASE("resolve: a repository of much the same name is told", "[core][hub]") 
   };
   CHECK(told("hf://org/nane") == "hf://org/nane: 'org/nane' is not in the cache " +
                                      (cache.folder / "cache").string() +
-                                     "; did you mean hf://org/name?");
+                                     "; did you mean hf://org/name?; get it with: quench fetch "
+                                     "hf://org/nane");
   CHECK(told("hf://org/other").find("did you mean") == std::string::npos);
   CHECK(told("hf://datasets/org/nane").find("; did you mean hf://datasets/org/mane?") !=
         std::string::npos);
