@@ -119,9 +119,9 @@ void show_shares(const LoadedRun& run, const Shares& shares, const std::vector<C
   fmt::print(results(), "{}", aligned_table(rows));
   fmt::print(
       results(),
-      "{}: these shares are {}: where `plan --shares {}` prints another name, --share means other "
-      "work\n",
-      run.manifest.name, shares.id, shares.count);
+      "{}: this split is {}; a machine where the same command prints another one divides the work "
+      "otherwise\n",
+      run.manifest.name, shares.id);
   const auto dearest =
       std::max_element(shares.units.begin(), shares.units.end(),
                        [](const ShareUnit& a, const ShareUnit& b) { return a.cost < b.cost; });

@@ -56,6 +56,10 @@ void print_parts(const nlohmann::json& value, const std::string& path) {
   }
 }
 
+bool has_record(const Cell& cell) {
+  return cell.state == CellState::kDone || cell.state == CellState::kReused;
+}
+
 nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge) {
   const Experiment& experiment = run.experiments[cell.job];
   const std::string name = cell_name(experiment, cell);
@@ -64,7 +68,7 @@ nlohmann::json explained(const LoadedRun& run, const Cell& cell, RunKnowledge& k
       evaluation_parts(knowledge.identities, parts_of(experiment, cell), false, missing);
   const nlohmann::json* near = knowledge.finished.nearest(name);
   nlohmann::json differences = nlohmann::json::array();
-  if (parts && near != nullptr && !is_of_earlier_version(*near)) {
+  if (parts && near != nullptr && !has_record(cell) && !is_of_earlier_version(*near)) {
     for (const Difference& one : explain_difference(*near, *parts)) {
       differences.push_back({{"path", one.path}, {"was", one.was}, {"is", one.is}});
     }
@@ -107,8 +111,7 @@ void explain(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, bo
     reason = "this cell has no record";
   }
   fmt::print(results(), "{}: {}\n", to_text(cell.state), reason);
-  const bool has_record = cell.state == CellState::kDone || cell.state == CellState::kReused;
-  if (near != nullptr && !has_record) {
+  if (near != nullptr && !has_record(cell)) {
     if (is_of_earlier_version(*near)) {
       fmt::print(results(),
                  "the nearest record is an earlier version's, whose key had other parts\n");

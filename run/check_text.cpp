@@ -66,7 +66,8 @@ void check_each_text(Catalog& catalog, const std::vector<Experiment>& experiment
         Checks::left_to_cells(
             {}, [&, &chosen = tokenizer] { fault = lack(use, chosen, cell.replicates.draws); });
         if (!fault.empty()) {
-          checks.add(place_of(use, cell.where), fault);
+          // Of several draws the quantizer says how many.
+          checks.add(cell.replicates.draws > 1 ? cell.where : place_of(use, cell.where), fault);
         }
       }
     }

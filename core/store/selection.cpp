@@ -156,8 +156,9 @@ struct Selection::Node {
     }
     if (path && !path->is_known(scan)) {
       const std::string near = nearest(path->text(), known_fields(scan));
-      fail(QUENCH_INVALID_ARGUMENT, "selection, character {}: no record here has the field '{}'{}",
-           place + 1, printable(path->text()), near.empty() ? "" : "; did you mean " + near + "?");
+      fail(QUENCH_INVALID_ARGUMENT,
+           "selection at character {}: no record here has the field '{}'{}", place + 1,
+           printable(path->text()), near.empty() ? "" : "; did you mean " + near + "?");
     }
   }
 
@@ -218,7 +219,7 @@ class Parser {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    fail(QUENCH_INVALID_ARGUMENT, "selection, character {}: {}", at_ + 1, what);
+    fail(QUENCH_INVALID_ARGUMENT, "selection at character {}: {}", at_ + 1, what);
   }
 
   void skip_spaces() {

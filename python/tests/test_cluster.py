@@ -328,10 +328,13 @@ class Refusals(support.FileTest):
                           ("Batch job submission failed: Requested node configuration is not available", "cpus")):
             self.assertRegex(str(self.refusal("sbatch: error: " + said)), "; wanted [a-z ]+ `cluster.%s`.* in the manifest$" % key)
 
+        several = "Job violates accounting/QOS policy (job submit limit, user's size and/or time limits)".replace("'", "")
+        self.assertNotIn("cluster.", str(self.refusal("sbatch: error: Batch job submission failed: " + several)))
+
     def test_what_may_pass_is_not(self):
         failure = self.refusal("sbatch: error: Unable to contact slurm controller")
         self.assertNotIsInstance(failure, Wrong)
-        self.assertTrue(str(failure).endswith("controller; nothing was queued, and --dry-run prints what was sent"), failure)
+        self.assertTrue(str(failure).endswith("controller; look into the queue whether it has taken the job; --dry-run prints what was sent"), failure)
 
 
 class Submissions(support.FileTest):

@@ -79,7 +79,9 @@ class CheckTest(unittest.TestCase):
 
     def test_a_step_without_a_checkpoint_is_a_warning(self):
         self.assertEqual(told({"a": {"averaging": "soup"}, "b": {"averaging": None, "step": 25}, "match": ["bits"]}), [
-            "warning: contrasts: `b`: no checkpoint of this manifest has step 25; near it are 10, 20, 30; it will compare nothing"])
+            "warning: contrasts: `b`: no checkpoint of this manifest has step 25; there is 10, 20, 30; it will compare nothing"])
+        for step in ([10, 25], None, 10.5):
+            self.assertNotIn("no checkpoint", str(told({"a": {"averaging": "soup"}, "b": {"averaging": None, "step": step}, "match": ["bits"]})))
 
     def test_stored_bits_are_not_known_before_the_run(self):
         self.assertEqual(told({"a": "soup", "b": "raw", "at": "last"}, [planned(bits=(None,))]), [])

@@ -48,7 +48,7 @@ class SectionTest(unittest.TestCase):
                  "items, draws, jitter, seeds, none; did you mean `draws`?"),
                 ([{"loss_plane": {"x": "quantized"}}], "figures/0/loss_plane/x: report: loss_plane: `x`: got the text "
                  '"quantized", wanted float'),
-                ([{"bars": {"name": "a/b"}}], 'figures/0/bars/name: report: bars: name = "a/b", wanted letters, digits, _ and -'),
+                ([{"bars": {"name": "a/b"}}], 'figures/0/bars/name: report: bars: `name`: got "a/b", wanted letters, digits, _ and -'),
                 ([{"bars": {"name": "a"}}, {"table": {"name": "a"}}], 'figures/1/table!: report: figures: the name "a" is given twice'),
                 ([{"bars": {"where": 3}}], "figures/0/bars/where: report: bars: `where`: got the number 3, wanted {dimension: value}"),
                 ([{"bars": {"where": {"bits": {"a": 1}}}}], "figures/0/bars/where/bits: report: bars: `where`: `bits`: got a mapping, "
@@ -87,7 +87,7 @@ class SectionTest(unittest.TestCase):
                  "compared as they are, got at: equal_loss"),
                 ({"a": "x", "b": "y", "at": "equal_loss", "of": "hessian"}, ": report: contrasts: at: equal_loss: compares quantized "
                  "losses, got of: hessian"),
-                ({"a": "x", "b": "y", "at": "equal_loss", "within": 0}, ": report: contrasts: within = 0, wanted more than 0 nats per "
+                ({"a": "x", "b": "y", "at": "equal_loss", "within": 0}, ": report: contrasts: `within`: got 0, wanted more than 0 nats per "
                  "token"),
                 ({"a": "x", "b": "y", "within": "near"}, '/within: report: contrasts: `within`: got the text "near", wanted a number'),
                 ({"a": "x", "b": "y", "of": []}, "/of: report: contrasts: `of`: got a list, wanted delta, loss or a metric's name"),

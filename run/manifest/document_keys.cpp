@@ -25,7 +25,7 @@ void read_name(MappingReader& reader, Manifest& out) {
   if (!is_plain_name(out.name)) {
     const YamlNode* name = reader.get("name");
     reader.add(name != nullptr ? name->place : reader.node().place,
-               fmt::format("name = \"{}\", wanted a plain folder name", printable(out.name)));
+               fmt::format("`name`: got \"{}\", wanted a plain folder name", printable(out.name)));
   }
 }
 

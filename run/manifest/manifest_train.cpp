@@ -173,8 +173,9 @@ void read_precision(MappingReader& reader, ManifestTraining& out) {
   const std::string precision = reader.text("precision", "float32");
   out.bfloat16 = precision == "bfloat16" || precision == "bf16";
   if (!out.bfloat16 && precision != "float32" && precision != "fp32") {
-    reader.add(reader.get("precision")->place,
-               fmt::format("precision = \"{}\", wanted float32 or bfloat16", printable(precision)));
+    reader.add(
+        reader.get("precision")->place,
+        fmt::format("`precision`: got \"{}\", wanted float32 or bfloat16", printable(precision)));
   }
 }
 

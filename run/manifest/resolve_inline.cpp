@@ -51,8 +51,8 @@ uint64_t parse_count(const std::string& key, const std::string& text, uint64_t m
   constexpr uint64_t kMaximum = uint64_t{1} << 31;  // so that products of two fit 64 bits
   const auto value = parse_number<uint64_t>(text);
   if (!value || *value < minimum || *value > kMaximum) {
-    fail(QUENCH_INVALID_ARGUMENT, "calibration: {} = \"{}\", wanted a whole number of {}..{}", key,
-         printable(text), minimum, kMaximum);
+    fail(QUENCH_INVALID_ARGUMENT, "calibration: `{}`: got \"{}\", wanted a whole number of {}..{}",
+         key, printable(text), minimum, kMaximum);
   }
   return *value;
 }

@@ -278,6 +278,9 @@ class ManifestResolver {
       const std::string label =
           transform && item.label.empty() ? with_transform(made, *transform) : made;
       plugins_.claim_label(label, item.place);
+      if (item.label.empty()) {
+        refuse_again(*plugin, parameters, transform, label, item.place);
+      }
       QuantizerCell cell{plugin,      std::move(parameters), label,
                          calibration, item.place.text(),     replicates};
       cell.transform = transform;
@@ -297,6 +300,20 @@ class ManifestResolver {
                      [](const auto& cell) { return cell.store_as != nullptr; })) {
       problems_.add(item.export_as.place, fmt::format("quantizer {}: export {}", printable(item.id),
                                                       added.front().export_refused));
+    }
+  }
+
+  // A quantizer with a default written out is not another one.
+  void refuse_again(const PluginDescription& plugin, const nlohmann::json& parameters,
+                    const std::optional<PluginUse>& transform, const std::string& label,
+                    const Place& place) {
+    const std::string what =
+        fmt::format("{} {} {}", plugin.id, parameters.dump(),
+                    transform ? cell_label(*transform->plugin, transform->parameters) : "");
+    const auto [earlier, is_new] = unlabelled_.emplace(what, label);
+    if (!is_new && earlier->second != label) {
+      problems_.add(place, fmt::format("`{}` is `{}` again; give one its own `label`",
+                                       printable(label), printable(earlier->second)));
     }
   }
 
@@ -338,6 +355,7 @@ class ManifestResolver {
   const HubEnvironment& hub_;
   RevisionNames& names_;
   CorpusFingerprints& fingerprints_;
+  std::map<std::string, std::string> unlabelled_;  // quantizers: their labels
   std::set<std::string>& gaps_;  // lines about averages that some checkpoints lack
   fs::path folder_;
   Problems& problems_;

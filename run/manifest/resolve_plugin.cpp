@@ -211,8 +211,8 @@ std::string PluginResolver::label_of(const ManifestItem& item, const PluginDescr
   if (item.label.empty()) {
     // Of a quantizer all that was given, so that "gptq bits=4" stands beside "rtn bits=3".
     std::vector<std::string> given = shown;
-    for (const YamlNode::Member& member : item.parameters.members) {
-      if (plugin.kind == "quantizer") {
+    if (plugin.kind == "quantizer") {
+      for (const YamlNode::Member& member : item.parameters.members) {
         given.push_back(member.key);
       }
     }

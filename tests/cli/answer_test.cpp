@@ -255,6 +255,8 @@ TEST_CASE("error parts: place, got and wanted are found in the messages of all k
         parts("configs/a.yaml:14", "quantizer rtn: bits: got 9, wanted 2..8", "9", "2..8"));
   CHECK(error_parts("rtn: group_size = 0, wanted -1 or at least 1") ==
         parts("rtn", "group_size = 0, wanted -1 or at least 1", "0", "-1 or at least 1"));
+  CHECK(error_parts("selection at character 6: < compares numbers, got 'many'").at("where") ==
+        "selection at character 6");
   CHECK(
       error_parts("--job: got 5, wanted one of the 3 points, 0..2") ==
       parts("--job", "got 5, wanted one of the 3 points, 0..2", "5", "one of the 3 points, 0..2"));

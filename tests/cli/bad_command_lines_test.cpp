@@ -95,9 +95,9 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {{"eval", "org/name", "--metric", kLoss},
        "checkpoint org/name does not exist; did you mean hf://org/name?"},
       {eval_with({"--dtype", "float33"}),
-       "dtype = \"float33\", wanted one of float32, float64, bfloat16, float16"},
-      {eval_with({"--device", "gpu"}), "device = \"gpu\", wanted cpu, cuda or cuda:N"},
-      {eval_with({"--device", "cuda:-1"}), "device = \"cuda:-1\", wanted cpu, cuda or cuda:N"},
+       "`dtype`: got \"float33\", wanted one of float32, float64, bfloat16, float16"},
+      {eval_with({"--device", "gpu"}), "`device`: got \"gpu\", wanted cpu, cuda or cuda:N"},
+      {eval_with({"--device", "cuda:-1"}), "`device`: got \"cuda:-1\", wanted cpu, cuda or cuda:N"},
       {{"eval", "nothere", "--metric", kLoss}, "checkpoint nothere does not exist"},
       {eval_with({"--tokenizer", "no.json"}), "tokenizer no.json does not exist"},
       {{"eval", "tiny", "--metric", "validation_loss:text=no.txt"},
@@ -107,11 +107,11 @@ TEST_CASE("bad command line: one line on stderr, nothing on stdout, exit code 2"
       {eval_with({"--calibration", "text=t.txt,sequences=2"}),
        "calibration: `sequences` and `length` go together"},
       {eval_with({"--calibration", "text=t.txt,sequences=0,length=8"}),
-       "calibration: sequences = \"0\", wanted a whole number of 1..2147483648"},
+       "calibration: `sequences`: got \"0\", wanted a whole number of 1..2147483648"},
       {eval_with({"--calibration", "text=t.txt,text=t.txt"}),
        "\"calibration:text=t.txt,text=t.txt\": text is given twice"},
       {{"run", "no.yaml"}, "no.yaml: cannot be opened: No such file or directory"},
-      {{"run", "m.yaml", "--device", "gpu"}, "device = \"gpu\", wanted cpu, cuda or cuda:N"},
+      {{"run", "m.yaml", "--device", "gpu"}, "`device`: got \"gpu\", wanted cpu, cuda or cuda:N"},
   };
   here.folder().write("m.yaml", "checkpoints: {model: tiny}\nmetrics: [validation_loss]\n");
   for (const BadLine& bad : cases) {

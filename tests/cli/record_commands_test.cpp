@@ -279,9 +279,10 @@ TEST_CASE("results: points of a sweep are told apart in every form", "[cli]") {
   const auto misspelled = place.run({"results", "s", "--where", "sweep.train.lr.peek>0.3"});
   CHECK(misspelled.code == 2);
   CHECK(misspelled.out.empty());
-  CHECK(misspelled.err ==
-        "selection, character 1: no record here has the field 'sweep.train.lr.peek'; did you mean "
-        "sweep.train.lr.peak?\n");
+  CHECK(
+      misspelled.err ==
+      "selection at character 1: no record here has the field 'sweep.train.lr.peek'; did you mean "
+      "sweep.train.lr.peak?\n");
   place.out({"results", "s", "--sqlite", "s.db"});
   CHECK(queried(place.folder() / "s.db",
                 "select typeof(\"sweep.train.lr.peak\"), value from records where "

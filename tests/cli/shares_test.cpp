@@ -179,7 +179,7 @@ TEST_CASE("shares: the plan shows their weights, cells and cost", "[cli][shares]
   CHECK(got.code == 0);
   CHECK_THAT(got.out, Contains("1/2") && Contains("2/2") && Contains("step1, step3, step5") &&
                           Contains("60.0 %") && Contains("40.0 %") &&
-                          Contains("m: these shares are "));
+                          Contains("m: this split is "));
 }
 
 TEST_CASE("shares: the plan names the points of a sweep by what they set", "[cli][shares]") {

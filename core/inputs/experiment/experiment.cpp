@@ -69,8 +69,8 @@ quench_dtype parse_dtype(const std::string& text) {
       return dtype;
     }
   }
-  fail(QUENCH_INVALID_ARGUMENT, "dtype = \"{}\", wanted one of float32, float64, bfloat16, float16",
-       printable(text));
+  fail(QUENCH_INVALID_ARGUMENT,
+       "`dtype`: got \"{}\", wanted one of float32, float64, bfloat16, float16", printable(text));
 }
 
 std::string dtype_text(quench_dtype dtype) {
@@ -91,7 +91,8 @@ quench_device parse_device(const std::string& text) {
       return {QUENCH_DEVICE_CUDA, *index};
     }
   }
-  fail(QUENCH_INVALID_ARGUMENT, "device = \"{}\", wanted cpu, cuda or cuda:N", printable(text));
+  fail(QUENCH_INVALID_ARGUMENT, "`device`: got \"{}\", wanted cpu, cuda or cuda:N",
+       printable(text));
 }
 
 std::string device_text(quench_device device) {

@@ -32,7 +32,7 @@ struct CorpusUse {
   const PluginDescription* plugin = nullptr;
   nlohmann::json parameters;
   CorpusPart part = {};
-  std::string where = {};  // as in QuantizerCell
+  std::string where = {};  // "file:line:column" in a manifest, else empty; for messages
   bool operator==(const CorpusUse&) const = default;
 };
 
@@ -49,7 +49,7 @@ struct Calibration {
   // them, and the pads count in what quantizers observe; 0: no padding.
   uint64_t pad_batch = 0;
   int32_t pad_id = 0;
-  std::string where = {};  // as in QuantizerCell
+  std::string where = {};  // "file:line:column" in a manifest, else empty; for messages
   bool operator==(const Calibration&) const = default;
 };
 

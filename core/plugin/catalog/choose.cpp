@@ -77,7 +77,7 @@ std::string model_type_of(std::string_view config_json, const std::string& where
 
 // Scores of families that do not fit.
 constexpr int32_t kByName = -99;  // the family knows the architecture by name
-constexpr int32_t kNear = -50;    // half of the config's keys are the family's
+constexpr int32_t kNear = -50;    // half of its and the config's keys agree; fewer say nothing
 
 // What the families had to say to a config.
 struct FamilyAnswers {

@@ -70,9 +70,12 @@ size_t element_end(const ParameterSchema& schema, std::string_view text, size_t 
 
 InlineSpec parse_inline(std::string_view text) {
   text = trimmed(text);
-  const bool is_label = text.find(':') == std::string_view::npos;
-  const char separator = is_label ? ' ' : ',';
-  const size_t end = text.find(is_label ? ' ' : ':');
+  size_t end = text.find_first_of(": ");
+  if (const size_t next = text.find_first_not_of(' ', end);
+      next != std::string_view::npos && text[next] == ':') {
+    end = next;
+  }
+  const bool is_label = end != std::string_view::npos && text[end] == ' ';
   InlineSpec spec;
   spec.id = trimmed(text.substr(0, end));
   if (spec.id.empty()) {
@@ -80,13 +83,14 @@ InlineSpec parse_inline(std::string_view text) {
   }
   std::string_view rest = end == std::string_view::npos ? "" : trimmed(text.substr(end + 1));
   while (!rest.empty()) {
-    const size_t comma = rest.find(separator);
-    const std::string_view option = trimmed(rest.substr(0, comma));
+    const size_t separator = rest.find(is_label ? ' ' : ',');
+    const std::string_view option = trimmed(rest.substr(0, separator));
     const size_t equals = option.find('=');
     if (equals == std::string_view::npos || equals == 0) {
       fail(QUENCH_INVALID_ARGUMENT, "\"{}\": option \"{}\": wanted key=value{}", printable(text),
            printable(option),
-           spec.options.empty() || option.empty() || equals == 0
+           is_label ? ", as in id:key=value,key=value"
+           : spec.options.empty() || option.empty() || equals == 0
                ? ""
                : "; a comma begins the next option: join the values of a list with +, and for "
                  "several settings give the whole spec once for each");
@@ -97,11 +101,16 @@ InlineSpec parse_inline(std::string_view text) {
         fail(QUENCH_INVALID_ARGUMENT, "\"{}\": {} is given twice", printable(text), printable(key));
       }
     }
-    spec.options.emplace_back(std::move(key), trimmed(option.substr(equals + 1)));
-    if (comma != std::string_view::npos && trimmed(rest.substr(comma + 1)).empty()) {
+    std::string_view value = trimmed(option.substr(equals + 1));
+    if (is_label && value.ends_with(',')) {
+      value.remove_suffix(1);
+    }
+    spec.options.emplace_back(std::move(key), value);
+    const bool goes_on = separator != std::string_view::npos;
+    rest = goes_on ? trimmed(rest.substr(separator + 1)) : "";
+    if (goes_on && rest.empty()) {
       fail(QUENCH_INVALID_ARGUMENT, "\"{}\": ends with a comma", printable(text));
     }
-    rest = comma == std::string_view::npos ? "" : trimmed(rest.substr(comma + 1));
   }
   return spec;
 }

@@ -73,7 +73,7 @@ std::string scalar_problem(const ParameterSchema& schema, const std::string& whe
     const bool has_unit = text.find_first_of("0123456789") == 0 &&
                           text.find_first_not_of("0123456789.") != std::string::npos;
     return fmt::format("{}: got {}, wanted {}{}", where, shown(value), wanted(schema.type),
-                       has_unit ? fmt::format(" without a unit ({})", schema.meaning) : "");
+                       has_unit ? " without a unit: " + schema.meaning : "");
   }
   if (is_numeric(schema.type)) {
     const double number = value.get<double>();

@@ -39,7 +39,8 @@ std::optional<nlohmann::json> default_under(const PluginDescription& description
 nlohmann::json check_parameter(const ParameterSchema& schema, const nlohmann::json& value,
                                std::vector<ParameterProblem>& problems);
 
-// `id[:key=value,...]` of the command line, or `id key=value ...`, as tables name it.
+// `id[:key=value,...]` of the command line, or a label as tables show it, `id key=value ...`, whose
+// values have no blanks.
 struct InlineSpec {
   std::string id;
   std::vector<std::pair<std::string, std::string>> options;

@@ -49,7 +49,8 @@ struct CorpusPart {
   double held_out = 0;
   // For keys: "", or what tells parts apart.
   std::string key() const;
-  // Of all text, 0 to 1; what documents' hashes give is near it.
+  // The share of the text that is expected, 0 to 1. Hashes divide the documents, so the true one
+  // differs a little.
   double share() const;
   bool operator==(const CorpusPart&) const = default;
 };

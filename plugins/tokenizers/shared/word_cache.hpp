@@ -71,7 +71,9 @@ class WordCache {
       hash ^= hash >> 32;
     }
     uint64_t part = 0;
-    std::memcpy(&part, data, left);
+    if (left > 0) {
+      std::memcpy(&part, data, left);
+    }
     hash = (hash ^ part) * 0xBF58476D1CE4E5B9U;
     hash = (hash ^ hash >> 32) * 0x94D049BB133111EBU;
     return hash >> 49;

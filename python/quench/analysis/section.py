@@ -173,7 +173,7 @@ def option_faults(kind, options, path=()):
         out.text("name")
     elif not 0 < len(str(name)) <= _LONGEST_NAME or not str(name).isascii() or not str(name).replace("_", "a").replace(
             "-", "a").isalnum():
-        out.add('name = "%s", wanted letters, digits, _ and -' % printable(str(name)), "name")
+        out.add('`name`: got "%s", wanted letters, digits, _ and -' % printable(str(name)), "name")
     where = out.given.get("where", {})
     if isinstance(where, dict):
         out.conditions(where, "`where`", "where")
@@ -214,7 +214,7 @@ def contrast_faults(given, path=()):
     if isinstance(within, bool) or not isinstance(within, (int, float)):
         out.add("`within`: got %s, wanted a number" % described(within), "within")
     elif not within > 0:
-        out.add("within = %g, wanted more than 0 nats per token" % within)
+        out.add("`within`: got %g, wanted more than 0 nats per token" % within)
     _check_statistic(out, given)
     if names[0] and names[0] == names[1]:
         out.add("a and b are both %s" % printable(names[0]))

@@ -28,7 +28,7 @@ CONDOR_STATES = dict(enumerate(["idle", "running", "removed", "completed", "held
 
 # What sbatch says of a job that it refuses, and what to change.
 SLURM_REMEDIES = (("invalid account|account/partition", "another `cluster.account`"), ("invalid qos", "another `cluster.qos`"),
-                  ("time limit", "a shorter `cluster.time`"), ("gres|tres", "other `cluster.gpus`"),
+                  ("gres|tres", "other `cluster.gpus`"), ("requested time limit|maxwall", "a shorter `cluster.time`"),
                   ("memory specification|memory limit", "less `cluster.memory`"),
                   ("node configuration is not available|cpu count", "fewer `cluster.cpus` or `gpus`, or less `memory`"))
 
@@ -178,7 +178,7 @@ class Scheduler(Files):
 
     def remedy(self, refusal):
         """What to do next, as the end of the message."""
-        return "; nothing was queued, and --dry-run prints what was sent"
+        return "; look into the queue whether it has taken the job; --dry-run prints what was sent"
 
     def is_too_large(self, refusal):
         """Whether the job was refused for the number of its tasks, or for their indices."""

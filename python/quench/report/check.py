@@ -73,13 +73,15 @@ class _Names:
     def _absent(self, side):
         if side.text and side.text not in self.all and not self._swept_labels(side):
             yield _unknown("quantizer, averaging or branch", side.text, self.all)
+        steps = side.conditions.get("step", [])
+        if self.steps and steps and all(type(step) is int and step not in self.steps for step in steps):
+            near = sorted(sorted(self.steps, key=lambda step: abs(step - steps[0]))[:3])
+            yield "no checkpoint of this manifest has step %s; there is %s" % (
+                " or ".join(map(str, steps)), ", ".join(map(str, near)))
         for dimension, values in side.conditions.items():
             for value in values:
                 if isinstance(value, str) and value not in self.of.get(dimension, [value]):
                     yield _unknown(dimension, value, self.of[dimension])
-                elif dimension == "step" and self.steps and not isinstance(value, str) and value not in self.steps:
-                    near = sorted(sorted(self.steps, key=lambda step: abs(step - value))[:3])
-                    yield "no checkpoint of this manifest has step %s; near it are %s" % (value, ", ".join(map(str, near)))
 
 
 def _unknown(kind, name, known):

@@ -87,6 +87,8 @@ TEST_CASE("parameters: each problem is named, all at once", "[core][plugin]") {
   CHECK(messages({{"text", "c4"}, {"bits", 3.0}}) == Messages{"bits: got 3.0, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", "4"}}) ==
         Messages{"bits: got \"4\", wanted an integer"});
+  CHECK(messages({{"text", "c4"}, {"bits", "4k"}}) ==
+        Messages{"bits: got \"4k\", wanted an integer without a unit: width of a code"});
   CHECK(messages({{"text", "c4"}, {"bits", nullptr}}) ==
         Messages{"bits: got null, wanted an integer"});
   CHECK(messages({{"text", "c4"}, {"bits", uint64_t{1} << 63}}) ==
@@ -126,12 +128,16 @@ TEST_CASE("inline form: id, keys and values are split", "[core][plugin]") {
   CHECK(spec.id == "gptq");
   REQUIRE(spec.options.size() == 2);
   CHECK(spec.options[1] == std::pair<std::string, std::string>{"text", "/a:b=c"});
-  const auto label = quench::parse_inline("rtn bits=4  group_size=32");
-  CHECK(label.id == "rtn");
-  CHECK(label.options ==
-        std::vector<std::pair<std::string, std::string>>{{"bits", "4"}, {"group_size", "32"}});
+  using Options = std::vector<std::pair<std::string, std::string>>;
+  for (const char* text :
+       {"rtn bits=4  path=hf://a", "rtn bits=4, path=hf://a", "rtn : bits=4,path=hf://a"}) {
+    INFO(text);
+    CHECK(quench::parse_inline(text).id == "rtn");
+    CHECK(quench::parse_inline(text).options == Options{{"bits", "4"}, {"path", "hf://a"}});
+  }
   CHECK_THROWS_WITH(quench::parse_inline("gptq bits=4 + smoothquant"),
-                    Catch::Contains("option \"+\": wanted key=value"));
+                    "\"gptq bits=4 + smoothquant\": option \"+\": wanted key=value, as in "
+                    "id:key=value,key=value");
   CHECK(quench::parse_inline("rtn").options.empty());
   CHECK(quench::parse_inline("rtn:").options.empty());
   for (const char* bad : {"", ":bits=4", "gptq:bits", "gptq:=4", "gptq:bits=4,", "gptq:,bits=4",

@@ -94,26 +94,27 @@ TEST_CASE("selection: a fault is told with its place", "[store]") {
     return message_of([&] { Selection selection(text); });
   };
   CHECK(message("stepp=3") ==
-        "selection, character 1: a record has no field 'stepp'; did you mean step?");
+        "selection at character 1: a record has no field 'stepp'; did you mean step?");
   CHECK(message("step=3 & value=2") ==
-        "selection, character 8: wanted `and`, `or` or the end, got '&'");
-  CHECK(message("step=3 and") == "selection, character 11: wanted a field, got the end");
-  CHECK(message("bits=3;step=300") ==
-        "selection, character 7: wanted `and`, `or` or the end, got ';step=300'; a value that has "
-        "this stands "
-        "in quotes");
-  CHECK(message("step") == "selection, character 5: wanted one of = != < <= > >= ~, got the end");
-  CHECK(message("step= ") == "selection, character 7: wanted a value, got the end");
-  CHECK(message("step<many") == "selection, character 6: < compares numbers, got 'many'");
-  CHECK(message("(step=3") == "selection, character 8: wanted ')', got the end");
-  CHECK(message("label='x") == "selection, character 7: a quote is not closed");
+        "selection at character 8: wanted `and`, `or` or the end, got '&'");
+  CHECK(message("step=3 and") == "selection at character 11: wanted a field, got the end");
+  CHECK(
+      message("bits=3;step=300") ==
+      "selection at character 7: wanted `and`, `or` or the end, got ';step=300'; a value that has "
+      "this stands "
+      "in quotes");
+  CHECK(message("step") == "selection at character 5: wanted one of = != < <= > >= ~, got the end");
+  CHECK(message("step= ") == "selection at character 7: wanted a value, got the end");
+  CHECK(message("step<many") == "selection at character 6: < compares numbers, got 'many'");
+  CHECK(message("(step=3") == "selection at character 8: wanted ')', got the end");
+  CHECK(message("label='x") == "selection at character 7: a quote is not closed");
   CHECK(message("parts=q") ==
-        "selection, character 1: parts has members; compare one of them, as in parts.id");
+        "selection at character 1: parts has members; compare one of them, as in parts.id");
   CHECK(message("quantizer>3") ==
-        "selection, character 1: quantizer has members; compare one of them, as in quantizer.id");
+        "selection at character 1: quantizer has members; compare one of them, as in quantizer.id");
   CHECK_THAT(message("weather=fine"),
              Catch::StartsWith(
-                 "selection, character 1: a record has no field 'weather'; it has sweep, ") &&
+                 "selection at character 1: a record has no field 'weather'; it has sweep, ") &&
                  Catch::EndsWith(", bits"));
   CHECK_THAT(message(std::string(5000, '(')), Catch::EndsWith("nested deeper than 100 levels"));
 }
@@ -126,17 +127,18 @@ TEST_CASE("selection: a member that no record has is told, with near ones", "[st
     return message_of([&] { Selection(text).check_fields(scan); });
   };
   CHECK(message("step=3 and checkpoint.stepp>=600") ==
-        "selection, character 12: no record here has the field 'checkpoint.stepp'; did you mean "
+        "selection at character 12: no record here has the field 'checkpoint.stepp'; did you mean "
         "checkpoint.step?");
+  CHECK(message("not quantizer.params.bitz=3") ==
+        "selection at character 5: no record here has the field 'quantizer.params.bitz'; did you "
+        "mean "
+        "quantizer.params.bits?");
   CHECK(
-      message("not quantizer.params.bitz=3") ==
-      "selection, character 5: no record here has the field 'quantizer.params.bitz'; did you mean "
-      "quantizer.params.bits?");
-  CHECK(message("sweep.train.lr.peek=3") ==
-        "selection, character 1: no record here has the field 'sweep.train.lr.peek'; did you mean "
-        "sweep.train.lr.peak?");
+      message("sweep.train.lr.peek=3") ==
+      "selection at character 1: no record here has the field 'sweep.train.lr.peek'; did you mean "
+      "sweep.train.lr.peak?");
   CHECK(message("value.mean=3") ==
-        "selection, character 1: no record here has the field 'value.mean'");
+        "selection at character 1: no record here has the field 'value.mean'");
   for (const char* sound :
        {"", "step=3", "checkpoint.step=3", "sweep.train.lr.peak=0.003", "averaging.label=x",
         "averaging.params.window=3", "quantizer.bits_per_weight>3", "environment.threads=2"}) {
