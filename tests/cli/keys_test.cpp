@@ -264,6 +264,12 @@ TEST_CASE("keys: they hold the host's arithmetic, the C library's and no path", 
                       !Catch::Contains(quench::test::binary_dir().string()));
 }
 
+TEST_CASE("why: a cell with a record is not compared with others", "[cli][keys]") {
+  const Study study;
+  const std::string reused = study.here.run({"why", "m.yaml", "bits=3", "--out", "runs/other"}).out;
+  CHECK_THAT(reused, Catch::Contains("\nreused: measured before") && !Catch::Contains("nearest"));
+}
+
 TEST_CASE("why: of two to four cells it lists the names before it explains each", "[cli][keys]") {
   const Study study;
   const Outcome got = study.here.run({"why", "m.yaml", "tiny"});
