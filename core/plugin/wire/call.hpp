@@ -32,7 +32,10 @@ class Call {
   void message(quench_error* error);
   // Copies what interfaces of this call handed out meanwhile.
   void take_handed_out();
-  void finish() { reader_->finish(); }
+  void finish() {
+    reader_->finish();
+    in_->give_made();
+  }
 
  private:
   std::shared_ptr<Peer> peer_;

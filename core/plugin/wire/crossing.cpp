@@ -224,11 +224,18 @@ void* Receiving::new_object(const TableType& through, uint64_t target,
   if (number == 0) {
     refuse_message("a function that succeeded has made no object");
   }
-  auto made = std::make_unique<Remote>(peer_, number, target, &through);
+  Remote& made = *made_.emplace_back(std::make_unique<Remote>(peer_, number, target, &through));
   for (const uint64_t exported : lasting) {
-    made->hold(exported);
+    made.hold(exported);
   }
-  return made.release();
+  return &made;
+}
+
+void Receiving::give_made() {
+  for (std::unique_ptr<Remote>& made : made_) {
+    static_cast<void>(made.release());  // its `close` frees it
+  }
+  made_.clear();
 }
 
 void Receiving::hand_over() {

@@ -126,8 +126,10 @@ class Receiving {
     uses_.push_back(std::move(use));
     return object;
   }
-  // One that this process is to close.
+  // One that this process is to close, once give_made() was called; before, it ends with this.
   void* new_object(const TableType& through, uint64_t target, const std::vector<uint64_t>& lasting);
+  // The message is whole: what it made is the caller's.
+  void give_made();
 
   // Of this message, for outputs that are filled until the call returns.
   const std::vector<RemoteInterface*>& interfaces() const { return interfaces_; }
@@ -147,6 +149,7 @@ class Receiving {
   Borrowed borrowed_;
   std::shared_ptr<Borrowed> lasting_;
   std::vector<std::unique_ptr<RemoteInterface>> owned_;
+  std::vector<std::unique_ptr<Remote>> made_;
   std::vector<RemoteInterface*> interfaces_;
   std::vector<Exports::Use> uses_;
 };

@@ -1,9 +1,11 @@
 // Tables of plugins that are used across a border, both of whose sides are in this process.
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -795,4 +797,25 @@ TEST_CASE("wire tables: a value that a plugin ended in is not taken for one", "[
   CHECK_NOTHROW(wire::throw_lost_answer());
   s.tokenizer->close(encoder);
   CHECK_NOTHROW(wire::throw_lost_answer());
+}
+
+TEST_CASE("tables: an object of a message that is not whole ends with the message", "[wire][bad]") {
+  Session session;
+  std::array<uint64_t, 1> number = {7};
+  wire::Reader reader(std::as_bytes(std::span(number)), nullptr);
+  const long before = session.two.host.use_count();
+  const auto receive = [&](bool whole) {
+    wire::Reader message = reader;
+    wire::Receiving in(session.two.host, message, session.keep, nullptr);
+    auto* made = static_cast<wire::Remote*>(in.new_object(*wire::table_of_kind("corpus"), 1, {}));
+    if (whole) {
+      in.give_made();
+    }
+    return made;
+  };
+  receive(false);
+  CHECK(session.two.host.use_count() == before);
+  const std::unique_ptr<wire::Remote> given(receive(true));
+  CHECK(session.two.host.use_count() == before + 1);
+  CHECK(given->number() == 7);
 }
