@@ -48,6 +48,17 @@ std::string YamlNode::described() const {
 
 namespace {
 
+// The escapes \N and \_ of a quoted text are U+0085 and U+00A0; yaml-cpp writes one byte for each.
+std::string with_whole_escapes(std::string_view text) {
+  std::string out;
+  for (size_t at = first_invalid_utf8(text); at != std::string_view::npos;
+       at = first_invalid_utf8(text)) {
+    out.append(text.substr(0, at)).append(1, '\xC2').append(1, text[at]);
+    text.remove_prefix(at + 1);
+  }
+  return out.append(text);
+}
+
 // Builds the tree from the parser's events and refuses what this reader does not support.
 class TreeBuilder : public YAML::EventHandler {
  public:
@@ -75,7 +86,12 @@ class TreeBuilder : public YAML::EventHandler {
       add(YamlNode{YamlNode::Kind::kNull, place(mark), value, false, {}, {}});
       return;
     }
-    add(YamlNode{YamlNode::Kind::kScalar, place(mark), value, quoted, {}, {}});
+    add(YamlNode{YamlNode::Kind::kScalar,
+                 place(mark),
+                 quoted ? with_whole_escapes(value) : value,
+                 quoted,
+                 {},
+                 {}});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {

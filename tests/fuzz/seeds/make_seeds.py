@@ -14,6 +14,7 @@ def put(name, data):
     (HERE / name).write_bytes(data)
 
 
+put("yaml/escapes.yaml", b'a: "x\\_y\\N"\n')
 put("json/values.json", json.dumps({"a": [1, -2.5e-3, True, None, "\u00e9\n\U0001F600"], "": {}, "b": [[], {"c": 2**53}]}).encode())
 
 # What a hub answers, behind a letter that says which reply it is.

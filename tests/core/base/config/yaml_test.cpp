@@ -141,6 +141,19 @@ TEST_CASE("yaml: depth and size are bounded, and refusing is quick", "[config]")
         "m.yaml: 104857600 bytes, wanted at most 16777216");
 }
 
+TEST_CASE("yaml: escapes of quoted texts are the characters that they name", "[config]") {
+  const auto read = [](const char* text) { return parse_yaml(text, "m.yaml").scalar; };
+  CHECK(read(R"("a\_b\N\_\u00e9\_")") ==
+        "a\xC2\xA0"
+        "b\xC2\x85\xC2\xA0\xC3\xA9\xC2\xA0");
+  CHECK(read(R"("\L\P\x41\t")") ==
+        "\xE2\x80\xA8\xE2\x80\xA9"
+        "A\t");
+  CHECK(read(R"('a\_b')") == R"(a\_b)");
+  const YamlNode keyed = parse_yaml(R"({"k\_": "v\N"})", "m.yaml");
+  CHECK(quench::yaml_to_json(keyed).dump() == "{\"k\xC2\xA0\":\"v\xC2\x85\"}");
+}
+
 TEST_CASE("yaml: a mapping of 100000 keys is read in linear time", "[config]") {
   std::string text;
   for (int i = 0; i < 100'000; ++i) {
