@@ -136,8 +136,11 @@ struct Lent {
     *id_count = 3;
     return QUENCH_OK;
   }
-  static quench_status score(void*, const quench_score_args* args, quench_error*) noexcept {
+  static quench_status score(void*, const quench_score_args* args, quench_error* error) noexcept {
     const uint64_t ids = args->starts[args->rows];
+    if (ids > kMostElements) {
+      return report_error(error, QUENCH_INVALID_ARGUMENT, "too many");
+    }
     read_bytes(args->starts, (args->rows + 1) * sizeof(uint64_t));
     read_bytes(args->ids, ids * sizeof(int32_t));
     if (args->scored_from != nullptr) {
