@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include "core/error.hpp"
@@ -28,6 +30,18 @@ Descriptor make_memory() {
          std::strerror(errno));
   }
   return made;
+}
+
+// What the system can give without swapping, in bytes; unlimited where it does not say.
+uint64_t free_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    if (uint64_t kib = 0; word == "MemAvailable:" && file >> kib) {
+      return kib * 1024;
+    }
+  }
+  return ~uint64_t{0};
 }
 
 }  // namespace
@@ -67,9 +81,14 @@ OwnMemory::OwnMemory(Descriptor descriptor)
     : descriptor_(std::move(descriptor)), mapping_(descriptor_.get(), PROT_READ | PROT_WRITE) {}
 
 std::byte* OwnMemory::take(uint64_t bytes) {
-  if (bytes > kMemoryBytes - top_ - kAlignment) {
+  if (most_ < top_ + kAlignment || bytes > most_ - top_ - kAlignment) {
     fail(QUENCH_RESOURCE_EXHAUSTED, "{} bytes do not fit into the memory shared with a process",
          bytes);
+  }
+  const uint64_t fresh = std::max(top_ + bytes, highest_) - highest_;
+  if (const uint64_t free = fresh > kKeptBytes ? free_memory() : kMemoryBytes; fresh > free) {
+    fail(QUENCH_RESOURCE_EXHAUSTED, "{} bytes for a value of another process, and {} are free",
+         bytes, free);
   }
   std::byte* out = mapping_.data() + top_;
   top_ = (top_ + bytes + kAlignment - 1) / kAlignment * kAlignment;

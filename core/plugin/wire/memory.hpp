@@ -2,6 +2,7 @@
 // and messages only say where.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -41,8 +42,11 @@ class OwnMemory {
   explicit OwnMemory(Descriptor descriptor);
 
   int descriptor() const { return descriptor_.get(); }
-  // `bytes` of it, uninitialized. Throws Error(RESOURCE_EXHAUSTED).
+  // `bytes` of it, uninitialized. Throws Error(RESOURCE_EXHAUSTED) for more than is left, and for
+  // much more than the machine has free: the other process may say how large a result will be.
   std::byte* take(uint64_t bytes);
+  // At most so many are taken from now on.
+  void limit(uint64_t bytes) { most_ = std::min(bytes, kMemoryBytes); }
   bool holds(const void* at) const;
   uint64_t offset_of(const void* at) const {
     return static_cast<uint64_t>(static_cast<const std::byte*>(at) - mapping_.data());
@@ -57,6 +61,7 @@ class OwnMemory {
   Descriptor descriptor_;
   Mapping mapping_;
   PinnableMemory pinnable_{mapping_.data(), kMemoryBytes, false};
+  uint64_t most_ = kMemoryBytes;
   uint64_t top_ = 0;
   uint64_t highest_ = 0;  // pages below have been used
 };

@@ -237,6 +237,7 @@ class Mirror final : public wire::Peer, public wire::Patience {
   Mirror() {
     Sockets sockets;
     auto own = std::make_unique<wire::OwnMemory>(false);
+    own->limit(wire::kKeptBytes);
     Descriptor again(::dup(own->descriptor()));
     end_ = std::move(sockets.worker);
     channel_ = std::make_unique<wire::Channel>(

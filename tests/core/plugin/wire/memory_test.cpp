@@ -76,6 +76,23 @@ TEST_CASE("shared memory: pages that are pinned stay, others go back", "[wire]")
   CHECK(bytes_that_exist(memory) == kKeptBytes);
 }
 
+TEST_CASE("shared memory: no more is taken than there is", "[wire]") {
+  OwnMemory memory(false);
+  CHECK_THROWS_WITH(memory.take(quench::wire::kMemoryBytes),
+                    Catch::Contains("do not fit into the memory shared with a process"));
+  const auto all = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * 4096;
+  if (all < quench::wire::kMemoryBytes - kMiB) {
+    CHECK_THROWS_WITH(memory.take(all),
+                      Catch::Contains(" bytes for a value of another process, and ") &&
+                          Catch::EndsWith(" are free"));
+  }
+  memory.limit(kMiB);
+  CHECK(memory.take(kMiB / 2) != nullptr);
+  CHECK_THROWS_WITH(memory.take(kMiB / 2), Catch::Contains("do not fit"));
+  memory.reset(0);
+  CHECK(memory.take(kMiB - 64) != nullptr);
+}
+
 TEST_CASE("shared memory: it is unpinned while it is still mapped", "[wire]") {
   Notes notes;
   {
