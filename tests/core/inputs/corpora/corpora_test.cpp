@@ -171,7 +171,7 @@ TEST_CASE("calibration: without packing a document is a row", "[core][run]") {
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 9)) == "ab|ef|gh|");
   asked.length = 8;
   CHECK(message_of([&] { corpora.calibration_rows(asked, bytes, 3); }) ==
-        "calibration small: length = 8, more than the 3 positions of the model");
+        "calibration small: `length`: got 8 ids, wanted at most 3, the context of the model");
   asked.documents = 2;
   CHECK(rows_of(corpora.calibration_rows(asked, bytes, 9)) == "abcd|ef|");
   asked.documents = 4;
