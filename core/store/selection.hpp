@@ -44,9 +44,8 @@ class FieldPath {
 // `averaging` and `checkpoint` compare by id, label or revision.
 class Selection {
  public:
-  // "" selects everything. Throws Error(INVALID_ARGUMENT) with the place: "selection at character
-  // 12:
-  // ...".
+  // "" selects everything. Throws Error(INVALID_ARGUMENT) with the place:
+  // "selection at character 12: ...".
   explicit Selection(const std::string& expression);
   ~Selection();
   Selection(Selection&&) noexcept;

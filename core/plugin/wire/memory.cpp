@@ -107,9 +107,10 @@ void OwnMemory::reset(uint64_t top) {
     return;
   }
   const uint64_t kept = std::max(kKeptBytes, pinnable_.pinned());
-  if (highest_ > kept) {
-    fallocate(descriptor_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-              static_cast<off_t>(kept), static_cast<off_t>(highest_ - kept));
+  // One that only this process may write is sealed against giving pages back, too.
+  if (highest_ > kept &&
+      fallocate(descriptor_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                static_cast<off_t>(kept), static_cast<off_t>(highest_ - kept)) == 0) {
     highest_ = kept;
   }
 }

@@ -42,10 +42,11 @@ class OwnMemory {
   explicit OwnMemory(Descriptor descriptor);
 
   int descriptor() const { return descriptor_.get(); }
-  // `bytes` of it, uninitialized. Throws Error(RESOURCE_EXHAUSTED) for more than is left, and for
-  // much more than the machine has free: the other process may say how large a result will be.
+  // `bytes` of it, uninitialized. Throws Error(RESOURCE_EXHAUSTED) for more than is left, and where
+  // more than kKeptBytes of new pages are more than the machine has free: the other process may say
+  // how large a result will be.
   std::byte* take(uint64_t bytes);
-  // At most so many are taken from now on.
+  // At most so many are taken at one time.
   void limit(uint64_t bytes) { most_ = std::min(bytes, kMemoryBytes); }
   bool holds(const void* at) const;
   uint64_t offset_of(const void* at) const {
