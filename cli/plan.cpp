@@ -147,9 +147,12 @@ nlohmann::json checkpoints_json(const LoadedRun& run) {
   return out;
 }
 
-Listing training_listing(const std::vector<TrainingCost>& training) {
+Listing training_listing(const LoadedRun& run, const std::vector<TrainingCost>& training) {
   Listing out;
-  for (const TrainingCost& cost : training) {
+  const std::vector<size_t> trained = trainings_of(run.experiments);
+  for (size_t i = 0; i < training.size(); ++i) {
+    const TrainingCost& cost = training[i];
+    const std::string point = training.size() > 1 ? point_name(run.experiments[trained[i]]) : "";
     nlohmann::json segments = nlohmann::json::array();
     for (const SegmentCost& segment : cost.segments) {
       segments.push_back({{"branch", segment.branch},
@@ -158,7 +161,7 @@ Listing training_listing(const std::vector<TrainingCost>& training) {
                           {"tokens", segment.tokens},
                           {"flops", segment.flops},
                           {"seconds", segment.seconds}});
-      out.rows.push_back({segment.branch.empty() ? "the run" : segment.branch,
+      out.rows.push_back({point + (segment.branch.empty() ? "the run" : segment.branch),
                           fmt::format("{}..{}", segment.from, segment.to),
                           fmt::format("{:.3g}", static_cast<double>(segment.tokens)),
                           duration_text(segment.seconds)});
@@ -366,7 +369,7 @@ int plan(const PlanOptions& options, Context& context) {
   for (const Cell& cell : cells) {
     ++counts[to_text(cell.state)];
   }
-  const Listing trained = training_listing(training);
+  const Listing trained = training_listing(run, training);
   const Listing planned = cells_listing(run, cells, cost);
   if (answers()) {
     nlohmann::json refused = nlohmann::json::array();

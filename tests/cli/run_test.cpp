@@ -245,6 +245,28 @@ TEST_CASE("plan: the points of a sweep are named by what they set", "[cli]") {
                        Catch::Contains("\nseed=4, job 1: tiny, float, validation_loss"));
 }
 
+TEST_CASE("plan: the trainings of a sweep are named by what they set", "[cli]") {
+  quench::test::need_plugin("models/gpt_neox");
+  quench::test::need_plugin("optimizers/sgd");
+  const Workplace here(Page::kNone);
+  here.folder().write("t.txt", std::string(4096, 'a'));
+  here.folder().write(
+      "m.yaml",
+      "checkpoints: {model: train}\n"
+      "train: {model: {model_type: gpt_neox, hidden_size: 8, intermediate_size: 8, "
+      "num_hidden_layers: 1, num_attention_heads: 1, vocab_size: 256, max_position_embeddings: 16, "
+      "hidden_act: gelu, layer_norm_eps: 1e-5, rotary_pct: 1.0, rotary_emb_base: 10000}, "
+      "corpus: v, tokenizer: bytes, optimizer: sgd, lr: {schedule: constant, peak: 0.001}, "
+      "batch: 1, length: 16, steps: 4, every: 2}\n"
+      "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
+      "corpora: {v: {text: {path: t.txt}}}\n"
+      "sweep: {train.lr.peak: [0.001, 0.002]}\n");
+  const Outcome plan = here.run({"plan", "m.yaml"});
+  INFO(plan.err);
+  CHECK_THAT(plan.out, Catch::Contains("\npeak=0.001, the run  0..4") &&
+                           Catch::Contains("\npeak=0.002, the run  0..4"));
+}
+
 TEST_CASE("plan: a folder's checkpoints need neither HOME nor a hub", "[cli]") {
   const Workplace here(Page::kNone);
   make_models(here);
