@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <cstdlib>
 #include <limits>
 
 #include "cli/table.hpp"
@@ -22,13 +21,15 @@ nlohmann::json scalar(std::string_view text, const std::string& where) {
   return text.empty() || text == "null" ? nlohmann::json() : parse_json(text, where);
 }
 
-double number(std::string_view text, const std::string& where) {
+double number(std::string_view text) {
   if (const auto out = parse_number<double>(text)) {
     return *out;
   }
-  const nlohmann::json other = scalar(text, where);  // null, or a number that JSON cannot express
-  return other.is_string() ? std::strtod(plain_text(text).data(), nullptr)
-                           : std::numeric_limits<double>::quiet_NaN();
+  // Null, or a number that JSON cannot express.
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  return text == R"("Infinity")"    ? kInfinity
+         : text == R"("-Infinity")" ? -kInfinity
+                                    : std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace
@@ -45,14 +46,14 @@ TableEntry TableReader::read(const RecordLine& line, const std::string& where) {
   out.job = line.field("job");
   out.point = sweep_values(shared(json_member(line.field("environment"), "sweep"), where));
   out.label = line.field("label");
-  out.value = number(line.field("value"), where);
-  out.standard_error = number(line.field("stderr"), where);
+  out.value = number(line.field("value"));
+  out.standard_error = number(line.field("stderr"));
   if (line.failed) {
     out.error = scalar(line.field("error"), where).get<std::string>();
   } else if (out.metric == "quantization_error") {
     const std::string_view details = line.field("details");
     out.of_metric = scalar(json_member(details, "metric"), where).get<std::string>();
-    out.of_value = number(json_member(details, "quantized"), where);
+    out.of_value = number(json_member(details, "quantized"));
   }
   return out;
 }

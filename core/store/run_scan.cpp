@@ -3,6 +3,7 @@
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "core/base/io/file.hpp"
@@ -56,9 +57,30 @@ bool is_text(std::string_view value) {
   return value.starts_with('"');
 }
 
-// Whether JSON begins as a value of this type does.
+// A finite number, or the text of one that JSON cannot express.
+bool is_number(std::string_view value) {
+  return value == R"("NaN")" || value == R"("Infinity")" || value == R"("-Infinity")" ||
+         std::isfinite(parse_number<double>(value).value_or(std::nan("")));
+}
+
+bool is_list_of_numbers(std::string_view value) {
+  if (!value.starts_with('[') || !value.ends_with(']')) {
+    return false;
+  }
+  value = value.substr(1, value.size() - 2);
+  for (bool more = !value.empty(); more;) {
+    const size_t comma = value.find(',');
+    if (!is_number(value.substr(0, comma))) {
+      return false;
+    }
+    more = comma != std::string_view::npos;
+    value.remove_prefix(more ? comma + 1 : value.size());
+  }
+  return true;
+}
+
+// Whether a value is of this type, objects and texts by how they begin.
 bool has_form(std::string_view value, FieldType type) {
-  const bool number = value.starts_with('-') || value.find_first_of("0123456789") == 0;
   const bool null = value == "null";
   switch (type) {
     case FieldType::kText:
@@ -66,22 +88,33 @@ bool has_form(std::string_view value, FieldType type) {
     case FieldType::kTextOrNull:
       return is_text(value) || null;
     case FieldType::kCount:
+      return parse_number<uint64_t>(value).has_value();
     case FieldType::kInteger:
-      return number;
+      return parse_number<int64_t>(value).has_value();
     case FieldType::kCountOrNull:
-      return number || null;
+      return null || parse_number<uint64_t>(value).has_value();
     case FieldType::kNumber:
-      return number || is_text(value);  // one that JSON cannot express
+      return is_number(value);
     case FieldType::kNumberOrNull:
-      return number || is_text(value) || null;
+      return null || is_number(value);
     case FieldType::kNumbers:
-      return value.starts_with('[');
+      return is_list_of_numbers(value);
     case FieldType::kObject:
       return value.starts_with('{');
     case FieldType::kObjectOrNull:
       return value.starts_with('{') || null;
   }
   return false;
+}
+
+// "value is "three"" of the first field that is not of its type, or "".
+std::string odd_field(const RecordLine& record) {
+  for (size_t i = 0; i < kRecordFields; ++i) {
+    if (!record.fields[i].empty() && !has_form(record.fields[i], kScannedFields[i].type)) {
+      return fmt::format("{} is {}", kScannedFields[i].name, printable(record.fields[i], 40));
+    }
+  }
+  return "";
 }
 
 // A seal is no secret: a line may say anything. What shows and compares records relies on this.
@@ -132,7 +165,8 @@ void slice(std::string_view body, Slot& slot) {
   if (members.malformed() || !counts || schema != kRecordSchema || unknown > 0 ||
       !has_form(record) || record.index >= record.count ||
       record.field("key").size() != record.key.size() + 2) {
-    slot.fault = fmt::format("not a record of schema {}", kRecordSchema);
+    const std::string odd = odd_field(record);
+    slot.fault = odd.empty() ? fmt::format("not a record of schema {}", kRecordSchema) : odd;
   }
 }
 

@@ -102,10 +102,31 @@ def _number(value):
     return _NUMBERS.get(value, value) if isinstance(value, str) else value
 
 
+def _is_number(value):
+    return value in _NUMBERS if isinstance(value, str) else isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_count(value):
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _has_types(record):
+    """Whether the fields are of their types: a checksum is no secret, so a line may say anything."""
+    texts = all(isinstance(record[name], str) for name in ("key", "label", "metric", "unit"))
+    texts = texts and all(isinstance(record[name], (str, type(None))) for name in ("cached", "error"))
+    objects = isinstance(record["details"], dict) and all(
+        isinstance(record[name], (dict, type(None))) for name in ("averaging", "checkpoint", "environment", "parts", "quantizer"))
+    counts = all(_is_count(record[name]) for name in ("count", "index", "job"))
+    counts = counts and all(record[name] is None or _is_count(record[name]) for name in ("draw", "jitter"))
+    numbers = _is_number(record["seconds"]) and all(record[name] is None or _is_number(record[name]) for name in ("stderr", "value"))
+    items = isinstance(record["items"], list) and all(map(_is_number, record["items"]))
+    return texts and objects and counts and numbers and items and isinstance(record["direction"], int)
+
+
 class _Line:
     def __init__(self, record, file, number):
         self.file, self.number = file, number
-        if record.keys() != FIELDS:
+        if record.keys() != FIELDS or not _has_types(record):
             raise ValueError("fields")
         self.raw = record
         self.key, self.index, self.count = self.raw["key"], self.raw["index"], self.raw["count"]

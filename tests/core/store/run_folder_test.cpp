@@ -190,7 +190,7 @@ TEST_CASE("run folder: a line whose values have other types is reported", "[stor
       read_text(folder, quench::seal("record", quench::canonical_json(bad)) + "\n");
   CHECK(run.records.empty());
   REQUIRE(run.damaged.size() == 1);
-  CHECK_THAT(run.damaged[0].reason, Catch::EndsWith(":1: value is \"three\""));
+  CHECK(run.damaged[0].reason == "value is \"three\"");
 }
 
 TEST_CASE("run folder: a sealed line whose objects are none, or have no names, is reported",
@@ -216,6 +216,47 @@ TEST_CASE("run folder: a sealed line whose objects are none, or have no names, i
     const quench::RunScan scan = quench::scan_run(folder.path());
     CHECK(scan.counted.empty());
     CHECK(scan.damaged.size() == 1);
+  }
+}
+
+TEST_CASE("run folder: a line with a value that the parser of records refuses does not count",
+          "[store]") {
+  using nlohmann::json;
+  const std::vector<json> values = {nullptr,
+                                    true,
+                                    1,
+                                    -1,
+                                    1.5,
+                                    "x",
+                                    "3.5",
+                                    "\t",
+                                    "\\",
+                                    "",
+                                    "NaN",
+                                    "Infinity",
+                                    json::array(),
+                                    json{"x"},
+                                    {1, 2},
+                                    {1, "-Infinity"},
+                                    {1, "\t"},
+                                    {{1}},
+                                    json::object()};
+  const json whole = to_json(sample_record(1, "q4"));
+  for (const auto& [field, before] : whole.items()) {
+    for (const json& value : values) {
+      CAPTURE(field, value);
+      json changed = whole;
+      changed[field] = value;
+      const std::string text = quench::canonical_json(changed);
+      const TemporaryDir folder;
+      folder.write("records-0-0001-aaaaaaaa.jsonl", quench::seal("record", text) + "\n");
+      if (quench::test::message_of([&] { quench::record_from_json(changed, "here"); }).empty()) {
+        continue;
+      }
+      const quench::RunScan scan = quench::scan_run(folder.path());
+      CHECK(scan.lines.empty());
+      CHECK(scan.damaged.size() == 1);
+    }
   }
 }
 
