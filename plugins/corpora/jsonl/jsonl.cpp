@@ -46,6 +46,18 @@ const char* name_of_type(int32_t type) {
   }
 }
 
+// "JSON:1:5: invalid JSON: ..." as "not JSON at character 5: ...": the line is named already.
+std::string of_one_line(const std::string& problem) {
+  constexpr std::string_view kWhere = "JSON:1:";
+  constexpr std::string_view kWhat = ": invalid JSON: ";
+  const size_t what = problem.find(kWhat);
+  if (!problem.starts_with(kWhere) || what == std::string::npos) {
+    return "not JSON: " + problem;
+  }
+  return "not JSON at character " + problem.substr(kWhere.size(), what - kWhere.size()) + ": " +
+         problem.substr(what + kWhat.size());
+}
+
 class Jsonl final : public kit::Corpus {
  public:
   struct Params {
@@ -134,7 +146,7 @@ class Jsonl final : public kit::Corpus {
       if (problem.code() == QUENCH_RESOURCE_EXHAUSTED) {
         throw;
       }
-      bad_line("not JSON: " + std::string(problem.what()));
+      bad_line(of_one_line(problem.what()));
     }
   }
 

@@ -68,8 +68,10 @@ File::File(const std::string& path) : path_(path) {
   }
   if (!S_ISREG(status.st_mode)) {
     close(descriptor_);
-    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: wanted a file, got a folder, a pipe or a device",
-              path.c_str());
+    kit::fail(QUENCH_INVALID_ARGUMENT, "%s: got %s, wanted a file", path.c_str(),
+              S_ISDIR(status.st_mode)    ? "a folder"
+              : S_ISFIFO(status.st_mode) ? "a pipe"
+                                         : "a device");
   }
   size_ = static_cast<uint64_t>(status.st_size);
 }

@@ -17,9 +17,10 @@
 // Bytes are passed on unchanged: nothing is stripped, and line breaks inside a document are not
 // translated. A byte order mark is part of the text, and a warning says so. The files below a
 // folder are read in the order of their paths, each as if it were alone; empty files hold no
-// document. A link whose name fits is the file that it leads to; what fits and is no file (a pipe,
-// a link to nothing) is an error. Memory: one document. With split: document that is the whole
-// range, which token ids need several times anyway.
+// document. A link is the file or folder that it leads to; what fits and is no file (a pipe, a link
+// to nothing) is an error, and so is a folder that a link in it leads back to. Memory: one
+// document. With split: document that is the whole range, which token ids need several times
+// anyway.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -149,24 +150,41 @@ class TextFile {
   std::string line_;
 };
 
+// Refuses a link to a folder that it lies in: its files would come again and again.
+void check_leads_on(const std::string& link, const std::string& folder) {
+  namespace fs = std::filesystem;
+  const size_t shortest = folder.find_last_not_of('/') + 1;
+  fs::path above = fs::path(link).parent_path();
+  for (bool is_below = true; is_below; above = above.parent_path()) {
+    std::error_code unseen;
+    if (fs::equivalent(link, above, unseen)) {
+      kit::fail(QUENCH_INVALID_ARGUMENT, "%s: a link back to %s, wanted one that leads on",
+                link.c_str(), above.c_str());
+    }
+    is_below = above.native().size() > shortest;
+  }
+}
+
 // The files below a folder whose names match one of the patterns, in the order of their paths. A
-// link stands for its file; what is no file is an error, as text would be missing.
+// link stands for its file or folder; what is no file is an error, as text would be missing.
 std::vector<std::string> files_below(const std::string& folder,
                                      const std::vector<std::string>& patterns) {
   namespace fs = std::filesystem;
   std::vector<std::string> out;
   std::error_code error;
-  for (fs::recursive_directory_iterator at(folder, error), end; !error && at != end;
+  constexpr auto kFollow = fs::directory_options::follow_directory_symlink;
+  for (fs::recursive_directory_iterator at(folder, kFollow, error), end; !error && at != end;
        at.increment(error)) {
+    std::error_code gone;
+    const bool is_folder = at->is_directory(gone);
+    if (is_folder && at->is_symlink(gone)) {
+      check_leads_on(at->path().string(), folder);
+    }
     const std::string name = at->path().filename().string();
     const auto fits = [&](const std::string& pattern) {
       return fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
     };
-    if (!std::any_of(patterns.begin(), patterns.end(), fits)) {
-      continue;
-    }
-    std::error_code gone;
-    if (at->symlink_status(gone).type() != fs::file_type::directory &&
+    if (!is_folder && std::any_of(patterns.begin(), patterns.end(), fits) &&
         File(at->path().string()).size() > 0) {
       out.push_back(at->path().string());
     }
@@ -192,7 +210,8 @@ class Text final : public kit::Corpus {
     int64_t from = 0;
     std::optional<int64_t> to;
     static void describe(kit::Fields<Params>& f) {
-      f.add("path", &Params::path, "the text file, UTF-8, or a folder of files and links to files")
+      f.add("path", &Params::path,
+            "the text file, UTF-8, or a folder; a link in it is what it leads to")
           .required();
       f.add("files", &Params::files, "for a folder: name patterns with * and ?");
       f.add("invalid", &Params::invalid,

@@ -146,19 +146,19 @@ TEST_CASE("jsonl: a bad line is an error with file and line, or skipped and coun
       {"\"text\"", "got a string, wanted an object"},
       {"{\"text\": \"" + std::string(200, 'x') + "\"}",
        "the line is longer than line_limit = 100 bytes"},
-      {"{\"text\": \"a\\q\"}", "not JSON: "},     // no such escape
-      {"{\"text\": \"\\ud800\"}", "not JSON: "},  // half a surrogate pair
-      {"{\"text\": \"caf\xe9\"}", "not JSON: "},  // Latin-1
-      {"{\"text\": \"a\"", "not JSON: "},
-      {"{\"text\": \"a\"} {}", "not JSON: "},
-      {"{\"text\": \"a\", \"text\": \"b\"}", "not JSON: "},
-      {"text", "not JSON: "}};
+      {"{\"text\": \"a\\q\"}", "not JSON"},     // no such escape
+      {"{\"text\": \"\\ud800\"}", "not JSON"},  // half a surrogate pair
+      {"{\"text\": \"caf\xe9\"}", "not JSON"},  // Latin-1
+      {"{\"text\": \"a\"", "not JSON"},
+      {"{\"text\": \"a\"} {}", "not JSON"},
+      {"{\"text\": \"a\", \"text\": \"b\"}", "not JSON"},
+      {"text", "not JSON"}};
   for (const Case& wanted : cases) {
     const auto path = dir.write("a.jsonl", line("one") + "\n" + wanted.line + "\n" + line("two"));
     const std::string where = path.string() + ":3: ";
     const ReadCorpus stopped = read_jsonl({{"path", path}, {"line_limit", 100}});
     CHECK(stopped.status == QUENCH_INVALID_ARGUMENT);
-    if (wanted.message == "not JSON: ") {  // the rest is the host's parser's
+    if (wanted.message == "not JSON") {  // the rest is the host's parser's
       CHECK_THAT(stopped.message, Catch::StartsWith(where + wanted.message));
     } else {
       CHECK(stopped.message == where + wanted.message);
@@ -221,8 +221,7 @@ TEST_CASE("jsonl: a pipe is refused and not waited for", "[corpora][jsonl]") {
   const TemporaryDir dir;
   const auto path = dir.path() / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK(read_jsonl({{"path", path}}).message ==
-        path.string() + ": wanted a file, got a folder, a pipe or a device");
+  CHECK(read_jsonl({{"path", path}}).message == path.string() + ": got a pipe, wanted a file");
 }
 
 TEST_CASE("jsonl: what other programs compressed is refused by name, also with on_error: skip",
