@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
+#include <optional>
+#include <sstream>
 #include <system_error>
 
+#include "core/base/io/file.hpp"
 #include "core/error.hpp"
 #include "core/store/attempt_name.hpp"
 
@@ -18,10 +20,20 @@ namespace {
 constexpr size_t kLongestLine = 8000;
 constexpr size_t kKeyDigits = 64;
 constexpr size_t kMostKeys = 100000;
+constexpr size_t kLargestNote = kLongestLine + kMostKeys * (kKeyDigits + 1);
 
 bool is_key(const std::string& line) {
   return line.size() == kKeyDigits &&
          line.find_first_not_of("0123456789abcdef") == std::string::npos;
+}
+
+// Nothing for what cannot be read, is no file, or is larger than any note.
+std::optional<std::string> note_text(const fs::path& path) {
+  try {
+    return read_file(path, kLargestNote);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace
@@ -35,7 +47,7 @@ std::vector<DeathNote> read_death_notes(const fs::path& folder) {
   std::vector<DeathNote> notes;
   for (const AttemptName& name : find_attempts(folder, "died", ".txt")) {
     DeathNote note{name.path, name.id, "", {}};
-    std::ifstream in(name.path, std::ios::binary);
+    std::istringstream in(note_text(name.path).value_or(""));
     std::string line;
     if (!std::getline(in, line)) {
       continue;
