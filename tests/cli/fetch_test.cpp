@@ -300,6 +300,24 @@ TEST_CASE("fetch: a proxy of the environment is used, and none for hosts that it
   CHECK(scene.run({"fetch", "hf://org/name", "--dry-run"}).code == 0);
 }
 
+TEST_CASE("fetch: a proxy's password is in no message, whatever its address looks like", "[cli]") {
+  Scene scene;
+  scene.server.start();
+  for (const char* proxy :
+       {"http://me:hushhush#y@127.0.0.1:9", "http://me:hushhush/y@127.0.0.1:9",
+        "http://me:hush hushhush@127.0.0.1:9", "gopher://me:hushhush@127.0.0.1:9",
+        "http://me:hushhush@127.0.0.1:port"}) {
+    scene.variables = {"HF_ENDPOINT=http://hub.invalid", "http_proxy=" + std::string(proxy)};
+    for (const char* form : {"--json", "--dry-run"}) {
+      const Outcome got = scene.run({"fetch", "hf://org/name", form});
+      CAPTURE(proxy, got.out, got.err);
+      CHECK(got.code == 1);
+      CHECK_THAT(got.out + got.err, !Contains("hush"));
+      CHECK_THAT(got.out + got.err, Contains("its address cannot be read"));
+    }
+  }
+}
+
 TEST_CASE("fetch: a token is used, and is in no output and no file", "[cli]") {
   Scene scene;
   scene.publish_tiny("main");

@@ -25,7 +25,6 @@ struct FreeList {
 
 bool may_pass(CURLcode code) {
   switch (code) {
-    case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_CONNECT:
     case CURLE_WEIRD_SERVER_REPLY:
@@ -49,6 +48,11 @@ long milliseconds_left(const TimeLimit& limit) {
   const auto left =
       std::chrono::duration_cast<Milliseconds>(limit.ends - std::chrono::steady_clock::now());
   return static_cast<long>(std::max(left, Milliseconds(0)).count());
+}
+
+// libcurl's message about a proxy's address quotes it, and a password may be in it.
+bool is_about_proxy(CURLcode code, std::string_view reason) {
+  return code == CURLE_COULDNT_RESOLVE_PROXY || reason.starts_with("Unsupported proxy");
 }
 
 [[noreturn]] void fail_late(const HttpRequest& request) {
@@ -199,6 +203,12 @@ HttpHead Http::get(const HttpRequest& request, const Body& body) {
     fail_late(request);
   }
   if (code != CURLE_OK) {
+    if (is_about_proxy(code, reason)) {
+      fail(QUENCH_FAILED_PRECONDITION,
+           "{}: the proxy in https_proxy, http_proxy or all_proxy is not found, or its address "
+           "cannot be read; in a password `#`, `/`, `@` and a space are %23, %2F, %40 and %20",
+           request.url.origin());
+    }
     const std::string message =
         fmt::format("{}: {}", request.url.origin(),
                     printable(reason[0] != '\0' ? reason : lib.easy_strerror(code), 300));

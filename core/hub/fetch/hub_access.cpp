@@ -94,6 +94,10 @@ HubAccess hub_access_from_process(const HubEnvironment& environment) {
     try {
       out.endpoint = endpoint;
       const Url checked(endpoint);
+      if (endpoint.find_first_of("?#") != std::string::npos) {
+        fail(QUENCH_INVALID_ARGUMENT,
+             "a URL has something behind a `?` or `#`, wanted one without");
+      }
     } catch (const Error& error) {
       fail(QUENCH_INVALID_ARGUMENT, "HF_ENDPOINT: {}", error.what());
     }

@@ -96,6 +96,11 @@ TEST_CASE("hub access: a mirror, patience and being offline", "[fetch]") {
   CHECK(message_of([] {
           access({{"HF_ENDPOINT", "https://me:secret@mirror"}});
         }) == "HF_ENDPOINT: a URL has a user or a password in it, wanted one without");
+  for (const char* more : {"/?token=secret", "?token=secret", "/hf#secret"}) {
+    CHECK(message_of([&] {
+            access({{"HF_ENDPOINT", "https://mirror" + std::string(more)}});
+          }) == "HF_ENDPOINT: a URL has something behind a `?` or `#`, wanted one without");
+  }
   for (const char* value : {"1", "true", "YES", "on"}) {
     CHECK(access({{"HF_HUB_OFFLINE", value}}).offline);
   }
