@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
+#include "core/base/io/passing_fault.hpp"
 #include "core/base/json/parse_json.hpp"
 #include "core/error.hpp"
 #include "core/hub/cached_repository.hpp"
@@ -100,16 +102,20 @@ std::string missing_weights(const fs::path& folder) {
   for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error)) {
     entries.push_back(it->path());
   }
+  if (is_passing_fault(error.value())) {
+    fail(QUENCH_UNAVAILABLE, "{}: cannot be listed: {}", printable(folder.string(), 4096),
+         error.message());
+  }
   std::sort(entries.begin(), entries.end());
   std::string link;
   std::string shard;
   for (const fs::path& entry : entries) {
     std::error_code unseen;
-    if (entry.filename() == "model.safetensors" && fs::exists(entry, unseen)) {
+    if (entry.filename() == "model.safetensors" && exists_at(entry)) {
       return "";  // opened before all others
     }
     if (link.empty() && holds_weights(entry) && fs::is_symlink(entry, unseen) &&
-        !fs::exists(entry, unseen)) {
+        !exists_at(entry)) {
       link =
           fmt::format("{}: links to a file that does not exist", printable(entry.string(), 4096));
     }
@@ -117,7 +123,7 @@ std::string missing_weights(const fs::path& folder) {
       continue;
     }
     const std::set<std::string> shards = shards_of(entry);
-    const auto is_here = [&](const std::string& name) { return fs::exists(folder / name, unseen); };
+    const auto is_here = [&](const std::string& name) { return exists_at(folder / name); };
     const auto missing = std::find_if_not(shards.begin(), shards.end(), is_here);
     if (missing == shards.end() && !shards.empty()) {
       return "";  // one whole set is enough, whatever another tool left of another format

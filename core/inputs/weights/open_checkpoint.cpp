@@ -82,6 +82,9 @@ std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hu
                      "with: quench fetch {}",
                      printable(cell.location), path.string(), printable(cell.location));
   } catch (const Error& error) {
+    if (error.code() == QUENCH_UNAVAILABLE) {
+      throw;
+    }
     return error.what();
   }
 }

@@ -20,6 +20,7 @@ LocatedCheckpoint locate_checkpoint(const CheckpointCell& cell, const HubEnviron
 void locate_checkpoints(std::vector<Experiment>& experiments, const HubEnvironment& hub);
 
 // Why the checkpoint's weights cannot be read at all, with the command that gets them, or "".
+// Throws Error(UNAVAILABLE) where that may be told later.
 std::string weights_absence(const CheckpointCell& cell, const HubEnvironment& hub);
 
 // The files of a checkpoint, its config taken from the manifest where that gives one. Files out of

@@ -7,6 +7,7 @@
 #include "core/base/io/file.hpp"
 #include "core/base/io/sha256.hpp"
 #include "tests/run/built_catalog.hpp"
+#include "tests/support/no_descriptors.hpp"
 #include "tests/support/temporary.hpp"
 #include "tests/support/throws.hpp"
 
@@ -108,4 +109,20 @@ TEST_CASE("locate_checkpoints: a located checkpoint stays at its commit when the
   // What was not there then is looked up whenever it is needed.
   CHECK(quench::locate_checkpoint(cells[1], checkpoint.environment).commit == kCommit);
   CHECK(quench::locate_checkpoint(cells[2], checkpoint.environment).path == "a folder");
+}
+
+TEST_CASE("weights_absence: a folder that cannot be listed for a while lacks nothing", "[core]") {
+  const TemporaryDir folder;
+  folder.write("m/model.safetensors.index.json", "{}");
+  quench::CheckpointCell cell;
+  cell.model = cell.location = (folder / "m").string();
+  CHECK(quench::weights_absence(cell, {}).empty());
+  quench_status status = QUENCH_OK;
+  {
+    const quench::test::NoDescriptors none;
+    status = quench::test::code_of([&] { quench::weights_absence(cell, {}); });
+  }
+  CHECK(status == QUENCH_UNAVAILABLE);
+  cell.model = cell.location = (folder / "none").string();
+  CHECK(quench::weights_absence(cell, {}) == cell.location + " does not exist");
 }
