@@ -148,7 +148,9 @@ void check_warnings(Catalog& catalog, const Experiment& experiment, const HubEnv
 void check_quantizer(Catalog& catalog, const QuantizerCell& cell, QuantizerInstances& quantizers) {
   const QuantizerHandle& quantizer = quantizers.of(cell);
   if ((quantizer.needs() & QUENCH_NEEDS_ROWS) != 0 && !cell.calibration) {
-    fail(QUENCH_INVALID_ARGUMENT, "quantizer {}: needs calibration data and got none",
+    fail(QUENCH_INVALID_ARGUMENT,
+         "quantizer {}: needs calibration data and got none, wanted `calibration` beside it or "
+         "--calibration text=FILE,sequences=N,length=T",
          cell.plugin->id);
   }
   if (cell.transform) {

@@ -20,6 +20,9 @@ namespace quench {
 namespace fs = std::filesystem;
 
 std::string hub_hint(const std::string& path) {
+  if (path.starts_with("~/")) {
+    return "; `~` is the home folder to a shell alone, wanted the whole path";
+  }
   const size_t slash = path.find('/');
   const bool in_form = slash != std::string::npos && slash > 0 && slash + 1 < path.size() &&
                        path.find('/', slash + 1) == std::string::npos && path[0] != '.' &&
@@ -323,19 +326,45 @@ class BranchFinder {
     }
     std::map<std::vector<int64_t>, std::vector<Found>> groups;
     for (Found& one : found) {
-      std::vector<int64_t> key;
-      key.reserve(captures.size());
-      for (const std::string& capture : captures) {
-        key.push_back(one.captures.at(capture).value);
-      }
-      groups[key].push_back(std::move(one));
+      groups[values_of(one, captures)].push_back(std::move(one));
     }
     std::vector<FoundBranch> out;
     out.reserve(groups.size());
     for (auto& [key, members] : groups) {
+      check_captures_used(members, captures);
       out.push_back(branch_of(name, std::move(members)));
     }
     return out;
+  }
+
+  static std::vector<int64_t> values_of(const Found& found, const std::vector<std::string>& names) {
+    std::vector<int64_t> out;
+    out.reserve(names.size());
+    for (const std::string& name : names) {
+      out.push_back(found.captures.at(name).value);
+    }
+    return out;
+  }
+
+  // Refuses captures that tell several checkpoints apart and that nothing reads: a misspelt {step}.
+  void check_captures_used(const std::vector<Found>& members,
+                           const std::vector<std::string>& in_name) {
+    const RevisionPattern::Match& captures = members.front().captures;
+    const auto is_used = [&](const std::string& name) {
+      return name == "step" || name == "tokens" ||
+             std::find(in_name.begin(), in_name.end(), name) != in_name.end() ||
+             std::any_of(spec_.match.begin(), spec_.match.end(),
+                         [&](const ManifestRange& range) { return range.name == name; });
+    };
+    if (members.size() > 1 && !captures.empty() &&
+        std::none_of(captures.begin(), captures.end(),
+                     [&](const auto& capture) { return is_used(capture.first); })) {
+      add(spec_.revisions_place,
+          fmt::format(
+              "nothing reads the capture {{{}}} of \"{}\"; the place in training is {{step}} "
+              "or {{tokens}}, others stand in `match` or in the name of a branch",
+              printable(captures.begin()->first), printable(spec_.pattern)));
+    }
   }
 
   FoundBranch branch_of(const RevisionPattern& name, std::vector<Found> members) {
@@ -354,6 +383,13 @@ class BranchFinder {
   }
 
   void sort_and_thin(std::vector<Found>& members) {
+    if (!spec_.pattern
+             .empty()) {  // where no capture is a place in training, by those that there are
+      const std::vector<std::string> captures = RevisionPattern(spec_.pattern).captures();
+      std::stable_sort(members.begin(), members.end(), [&](const Found& a, const Found& b) {
+        return values_of(a, captures) < values_of(b, captures);
+      });
+    }
     using Position = std::optional<int64_t> CheckpointCell::*;
     for (const Position position : {&CheckpointCell::step, &CheckpointCell::tokens}) {
       const auto knows = [&](const Found& one) { return (one.cell.*position).has_value(); };

@@ -58,7 +58,8 @@ Trajectory find_trajectory(const ManifestCheckpoints& spec,
 // The text of a config.json that a manifest names or contains. Throws Error if it cannot be read.
 std::string config_text(const std::string& config, const std::filesystem::path& relative_to);
 
-// "; did you mean hf://org/name?" for a path in the form org/name, else "".
+// "; did you mean hf://org/name?" for a path in the form org/name, that `~` means nothing here, or
+// "".
 std::string hub_hint(const std::string& path);
 
 // Resolves "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of

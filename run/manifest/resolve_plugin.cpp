@@ -85,6 +85,11 @@ void resolve_paths(const PluginDescription& plugin, nlohmann::json& parameters,
       if (const auto found = find_in_cache(text, hub, absent)) {
         *value = (found->file.empty() ? found->folder : found->folder / found->file).string();
       }
+    } else if (text.starts_with("~/") || text.find("://") != std::string::npos) {
+      fail(QUENCH_INVALID_ARGUMENT, "{} {}: {}: got `{}`, wanted a path{}", plugin.kind, plugin.id,
+           schema.name, printable(text, 400),
+           text[0] == '~' ? "; `~` is the home folder to a shell alone"
+                          : " or hf://datasets/ORG/NAME: from elsewhere nothing is downloaded");
     } else {
       *value = fs::absolute(relative_to / text).lexically_normal().string();
     }

@@ -1,5 +1,6 @@
 #include "run/manifest/sweep.hpp"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "core/error.hpp"
@@ -18,6 +19,25 @@ std::vector<Sweep::Setting> Sweep::point(size_t index) const {
   }
   return settings;
 }
+
+namespace {
+
+// {train: {seed: [0, 1]}} as {train.seed: [0, 1]}.
+std::vector<YamlNode::Member> with_dotted_keys(const YamlNode& mapping, const std::string& before) {
+  std::vector<YamlNode::Member> out;
+  for (YamlNode::Member member : mapping.members) {
+    member.key = before + member.key;
+    if (member.value.is_mapping() && !member.value.members.empty()) {
+      std::vector<YamlNode::Member> inner = with_dotted_keys(member.value, member.key + ".");
+      std::move(inner.begin(), inner.end(), std::back_inserter(out));
+    } else {
+      out.push_back(std::move(member));
+    }
+  }
+  return out;
+}
+
+}  // namespace
 
 Sweep read_sweep(const YamlNode& node, Problems& problems) {
   Sweep out;
@@ -51,7 +71,7 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     // Saturates: only the size of a large count matters.
     unsigned __int128 count = 1;
     constexpr unsigned __int128 kLargest = ~uint64_t{0};
-    for (const YamlNode::Member& member : node.members) {
+    for (const YamlNode::Member& member : with_dotted_keys(node, "")) {
       refuse_cluster(member);
       if (!member.value.is_sequence() || member.value.items.empty()) {
         refuse(member.value.place, fmt::format("`{}`: got {}, wanted a list of values",
@@ -82,7 +102,10 @@ nlohmann::json sweep_schema() {
   const nlohmann::json point = {{"type", "object"}, {"minProperties", 1}};
   const nlohmann::json axes = {{"type", "object"},
                                {"minProperties", 1},
-                               {"additionalProperties", {{"type", "array"}, {"minItems", 1}}}};
+                               {"additionalProperties",
+                                {{"type", {"array", "object"}},  // {train: {seed: [0, 1]}}
+                                 {"minItems", 1},
+                                 {"minProperties", 1}}}};
   return {{"anyOf",
            {{{"type", "null"}}, {{"type", "array"}, {"items", point}, {"minItems", 1}}, axes}}};
 }

@@ -59,6 +59,25 @@ TEST_CASE(
   CHECK_FALSE(fs::exists(here.folder() / "runs"));
 }
 
+TEST_CASE("plan, submit, run: a text at a URL or in a home folder is told", "[cli]") {
+  const Workplace here(Page::kNone);
+  for (const auto& [path, said] :
+       {std::pair("~/t.txt", "got `~/t.txt`, wanted a path; `~` is the home folder to a shell"),
+        std::pair("https://x.org/t.txt", "from elsewhere nothing is downloaded")}) {
+    here.folder().write("m.yaml",
+                        "checkpoints: {model: tiny}\n"
+                        "metrics:\n  - validation_loss: {corpus: v, block: 16}\n"
+                        "corpora: {v: {text: {path: " +
+                            std::string(path) + "}}}\n");
+    for (const Workplace::Arguments& verb : kVerbs) {
+      CAPTURE(verb);
+      const Outcome got = here.run(verb);
+      CHECK(got.code == 2);
+      CHECK_THAT(got.err, StartsWith("m.yaml:4:") && Contains(said));
+    }
+  }
+}
+
 TEST_CASE("plan, submit, run: blocks and calibration rows longer than the context are told alike",
           "[cli][torch]") {
   quench::test::need_plugin("models/gpt_neox");
@@ -109,7 +128,9 @@ TEST_CASE("plan, submit: a quantizer without the calibration that it needs is re
     CAPTURE(verb);
     const Outcome got = here.run(verb);
     CHECK(got.code == 2);
-    CHECK(got.err == "m.yaml:3:5: quantizer gptq: needs calibration data and got none\n");
+    CHECK_THAT(got.err,
+               StartsWith("m.yaml:3:5: quantizer gptq: needs calibration data and got none, "
+                          "wanted `calibration` beside it or --calibration text=FILE,"));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "core/base/config/yaml_path.hpp"
 
+#include <algorithm>
 #include <iterator>
 
 #include "core/error.hpp"
@@ -38,6 +39,14 @@ YamlNode& element_at(YamlNode& list, const std::string& key, const std::string& 
                          ids.empty()
                              ? std::string()
                              : printable(fmt::format(" or one of {}", fmt::join(ids, ", ")))));
+}
+
+// A key may have dots, as those of a sweep have.
+YamlNode* member_called(YamlNode& parent, const std::string& key) {
+  const auto found =
+      std::find_if(parent.members.begin(), parent.members.end(),
+                   [&](const YamlNode::Member& member) { return member.key == key; });
+  return found == parent.members.end() ? nullptr : &found->value;
 }
 
 YamlNode& member_at(YamlNode& parent, const std::string& key, const std::string& path,
@@ -106,6 +115,9 @@ YamlNode& yaml_at(YamlNode& root, const std::string& path, const Place& place, b
     if (key.empty()) {
       fail(QUENCH_INVALID_ARGUMENT, "empty key in `{}`; wanted keys with dots between",
            printable(path));
+    }
+    if (YamlNode* whole = last ? nullptr : member_called(*at, path.substr(start))) {
+      return *whole;
     }
     at = at->is_sequence() ? &element_at(*at, key, path)
                            : &member_at(*at, key, path, place, make || last);

@@ -111,6 +111,22 @@ TEST_CASE("branches: without an offset a branch begins at its first checkpoint",
   CHECK(here.resolve(with_checkpoints(tree)).at(0).branches[1].fork == 2);
 }
 
+TEST_CASE("branches: a capture that nothing reads is refused, one that is read orders",
+          "[core][run]") {
+  const ManifestFolder here;
+  here.add_revisions("run", {"step10", "step9", "step100"});
+  CHECK(wrong(here, "{model: run, revisions: \"step{stp}\"}") ==
+        "m.yaml:1:38: checkpoints: nothing reads the capture {stp} of \"step{stp}\"; the place in "
+        "training is {step} or {tokens}, others stand in `match` or in the name of a branch");
+  CHECK(wrong(here, "{model: run, revisions: [step10, step9], pattern: \"step{stp}\"}") ==
+        "m.yaml:1:38: checkpoints: nothing reads the capture {stp} of \"step{stp}\"; the place in "
+        "training is {step} or {tokens}, others stand in `match` or in the name of a branch");
+  CHECK(listed(here, "{model: run, revisions: \"step{n}\", match: {n: [0, 50]}}") ==
+        Names{"/step9 - -", "/step10 - -"});
+  CHECK(listed(here, "{model: run, revisions: [step10], pattern: \"step{n}\"}") ==
+        Names{"/step10 - -"});
+}
+
 TEST_CASE("branches: thin keeps every n-th, the first and the last", "[core][run]") {
   const ManifestFolder here;
   here.add_revisions("run", {"step0", "step1", "step2", "step3", "step4", "step5"});

@@ -131,6 +131,11 @@ TEST_CASE("manifest: a sweep over paths is a product, last key fastest", "[core]
   CHECK(points[2].seed == 2);
   CHECK(points[2].quantizers.at(0).parameters.at("bits") == 3);
   CHECK(here.resolve(here.manifest("")).at(0).point.is_null());
+  // As `--set sweep.train.seed=[...]` writes it.
+  const std::vector<Experiment> inner = here.resolve(here.manifest(
+      kCalibrated + "sweep:\n  quantizers: {0: {template_quantizer: {bits: [3, 4]}}}\n"));
+  REQUIRE(inner.size() == 2);
+  CHECK(inner[1].point == nlohmann::json{{"quantizers.0.template_quantizer.bits", 4}});
 }
 
 TEST_CASE("manifest: a sweep over points takes each as it is", "[core][run]") {

@@ -47,6 +47,14 @@ TEST_CASE("set option: a list is changed by index, and += appends to it", "[conf
   CHECK(changed("new+=1")["new"] == nlohmann::json({1}));
 }
 
+TEST_CASE("set option: a key with dots is found by all of it", "[config]") {
+  YamlNode root = quench::parse_yaml("sweep: {train.lr.peak: [1], train: {seed: [2]}}\n", "m.yaml");
+  quench::yaml_change(root, "sweep.train.lr.peak=[3]", "--set #1");
+  quench::yaml_change(root, "sweep.train.seed=[4]", "--set #2");
+  CHECK(quench::yaml_to_json(root)["sweep"] ==
+        nlohmann::json::parse(R"({"train.lr.peak": [3], "train": {"seed": [4]}})"));
+}
+
 TEST_CASE("set option: an entry of a list is found by its id", "[config]") {
   const auto of_list = [](const std::string& change) {
     YamlNode root = quench::parse_yaml(
