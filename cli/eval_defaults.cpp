@@ -18,6 +18,11 @@ namespace quench {
 namespace {
 
 constexpr uint64_t kMostBytes = 1 << 16;
+constexpr const char* kFile = "eval.json";
+
+std::filesystem::path defaults_folder(const Context& context) {
+  return context.python.package.parent_path() / "configs";
+}
 
 void replace_all(std::string& text, const std::string& word, const std::string& by) {
   for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
@@ -27,10 +32,30 @@ void replace_all(std::string& text, const std::string& word, const std::string& 
 
 }  // namespace
 
+std::vector<std::string> default_quantizers(Context& context) {
+  const std::filesystem::path file = defaults_folder(context) / kFile;
+  std::vector<std::string> out;
+  if (std::error_code error; !std::filesystem::exists(file, error)) {
+    return out;
+  }
+  const nlohmann::json given = parse_json(read_file(file, kMostBytes), file.string());
+  const std::vector<const PluginDescription*> there = context.catalog().of_kind("quantizer");
+  for (const nlohmann::json& spec : given.at("quantizers")) {
+    const auto text = spec.get<std::string>();
+    const std::string id = text.substr(0, text.find(':'));
+    const bool is_there = std::any_of(there.begin(), there.end(),
+                                      [&](const PluginDescription* one) { return one->id == id; });
+    if (is_there && std::find(out.begin(), out.end(), id) == out.end()) {
+      out.push_back(id);
+    }
+  }
+  return out;
+}
+
 EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
                            int64_t longest) {
-  const std::filesystem::path folder = context.python.package.parent_path() / "configs";
-  const std::filesystem::path file = folder / "eval.json";
+  const std::filesystem::path folder = defaults_folder(context);
+  const std::filesystem::path file = folder / kFile;
   if (std::error_code error; !std::filesystem::exists(file, error)) {
     fail(QUENCH_FAILED_PRECONDITION,
          "{}: is not there, so what to measure by default is not known; name a --metric",

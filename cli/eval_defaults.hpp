@@ -24,6 +24,9 @@ struct EvalDefaults {
 EvalDefaults eval_defaults(const std::vector<Experiment>& experiments, Context& context,
                            int64_t longest);
 
+// The ids of those quantizers that there are; none where this installation has no such file.
+std::vector<std::string> default_quantizers(Context& context);
+
 // The first line of an answer: whose text it is decides what the numbers mean.
 void tell_defaults(const EvalDefaults& defaults);
 

@@ -8,6 +8,7 @@
 
 #include "cli/answer.hpp"
 #include "cli/command.hpp"
+#include "cli/eval_defaults.hpp"
 #include "cli/guess_revisions.hpp"
 #include "cli/standard_streams.hpp"
 #include "cli/starter_manifest.hpp"
@@ -124,7 +125,8 @@ int init(const InitOptions& options, Context& context) {
     choices.name = name;
     choices.model = is_hub_spec(model) ? model : written_path(model, out);
     choices.revisions = names;
-    choices.quantizers = options.quantizers;
+    choices.quantizers =
+        options.quantizers.empty() ? default_quantizers(context) : options.quantizers;
     choices.text = options.text.empty() ? "" : written_path(options.text, out);
     choices.context = context_of(model, names, context);
     write_new_file(out, starter_manifest(choices, context.catalog()));

@@ -126,34 +126,6 @@ std::string plugin_list(const Catalog& catalog, const std::string& section, cons
   return fmt::format("{}{}:\n{}\n", active.empty() ? "# " : "", section, out);
 }
 
-bool has_parameter(const PluginDescription& plugin, const std::string& name) {
-  return std::any_of(plugin.parameters.begin(), plugin.parameters.end(),
-                     [&](const ParameterSchema& parameter) { return parameter.name == name; });
-}
-
-// What a first comparison should hold: of the methods with a number of bits and without required
-// parameters the one with the fewest parameters and the one with the most.
-std::vector<std::string> usual_quantizers(const Catalog& catalog) {
-  const PluginDescription* plain = nullptr;
-  const PluginDescription* adjustable = nullptr;
-  for (const PluginDescription* plugin : catalog.of_kind("quantizer")) {
-    if (!has_parameter(*plugin, "bits") || !needs_only(*plugin, {})) {
-      continue;
-    }
-    const size_t count = plugin->parameters.size();
-    plain = plain == nullptr || count < plain->parameters.size() ? plugin : plain;
-    adjustable =
-        adjustable == nullptr || count > adjustable->parameters.size() ? plugin : adjustable;
-  }
-  std::vector<std::string> out;
-  for (const PluginDescription* plugin : {plain, adjustable}) {
-    if (plugin != nullptr && (out.empty() || out.front() != plugin->id)) {
-      out.push_back(plugin->id);
-    }
-  }
-  return out;
-}
-
 // Whole numbers whose default is beyond the context, cut to it: ", block: 256".
 std::string within_context(const PluginDescription& plugin, int64_t context) {
   std::string out;
@@ -201,9 +173,7 @@ std::string starter_manifest(const StarterChoices& choices, Catalog& catalog) {
       "calibration:\n  few: {{corpus: calibration, sequences: 128, length: {}, packing: "
       "concat}}\n\n",
       length);
-  out += plugin_list(catalog, "quantizers", "quantizer",
-                     choices.quantizers.empty() ? usual_quantizers(catalog) : choices.quantizers,
-                     "calibration: few");
+  out += plugin_list(catalog, "quantizers", "quantizer", choices.quantizers, "calibration: few");
   out += fmt::format("metrics:\n  - {}: {{{}: validation{}}}   # {}\n\n", metric->id, data,
                      within_context(*metric, choices.context), metric->summary);
   out += choices.text.empty()

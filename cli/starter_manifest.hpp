@@ -13,7 +13,7 @@ struct StarterChoices {
   std::string name;
   std::string model;                    // as it is written into the manifest
   std::vector<std::string> revisions;   // that were found
-  std::vector<std::string> quantizers;  // ids; if empty, a plain one and an adjustable one
+  std::vector<std::string> quantizers;  // ids of those that are not commented out
   std::string text;                     // a file for both corpora, as it is written; may be empty
   int64_t context = 0;                  // positions that the model has; 0: not known
 };

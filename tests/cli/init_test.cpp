@@ -55,6 +55,18 @@ TEST_CASE("init: the manifest that it writes passes plan", "[cli]") {
                        Catch::StartsWith("# yaml-language-server: $schema="));
 }
 
+TEST_CASE("init: the methods of `eval` are switched on, the others are comments", "[cli]") {
+  for (const char* plugin : {"quantizers/rtn", "quantizers/gptq", "quantizers/noise"}) {
+    quench::test::need_plugin(plugin);
+  }
+  const Workplace here;
+  REQUIRE(here.run({"init", "tiny", "-o", "m.yaml"}).code == 0);
+  const std::string text = quench::test::read_file(here.folder() / "m.yaml");
+  CAPTURE(text);
+  CHECK_THAT(text, Catch::Contains("\n  - rtn: ") && Catch::Contains("\n  - gptq: ") &&
+                       Catch::Contains("\n  # - noise: "));
+}
+
 TEST_CASE("init: its choices are within the model, and take the reader's", "[cli]") {
   quench::test::need_plugin("models/gpt_neox");
   const Workplace here;
