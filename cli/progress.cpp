@@ -32,6 +32,7 @@ Progress::Progress(const Context& context, const std::string& form, RunLog* log,
       run_log_(log),
       eta_(eta),
       terminal_(form != "json" && !answers() && ::isatty(STDERR_FILENO) == 1),
+      rewrites_(terminal_ && !is_dumb_terminal()),
       start_(Clock::now()),
       last_shown_(Clock::now()) {
   HostServices& services = HostServices::instance();
@@ -60,7 +61,7 @@ void Progress::step(const std::string& what, uint64_t done, uint64_t total) {
   cells_total_ = total;
   if (form_ == Form::kJson) {
     write_json("", 0, 0);
-  } else if (form_ == Form::kText && !terminal_) {
+  } else if (form_ == Form::kText && !rewrites_) {
     ProgressState state;
     state.cells_done = done;
     state.cells_total = total;
@@ -118,7 +119,7 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
     eta_->trained(done, total, now);
   }
   const auto since_shown = std::chrono::duration<double>(now - last_shown_).count();
-  const double interval = form_ == Form::kJson ? 1.0 : terminal_ ? 0.1 : 30.0;
+  const double interval = form_ == Form::kJson ? 1.0 : rewrites_ ? 0.1 : 30.0;
   if (form_ == Form::kQuiet || total == 0 || since_shown < interval) {
     return;
   }
@@ -138,8 +139,8 @@ void Progress::update(const std::string& what, uint64_t done, uint64_t total) {
   state.rate = elapsed > 0 ? static_cast<double>(done - first_done_) / elapsed : 0;
   state.run_left = eta_ != nullptr ? eta_->left(now) : std::nullopt;
   const std::string line = progress_line(state, columns());
-  write(terminal_ ? "\r\033[K" + line : line + "\n");
-  line_shown_ = terminal_;
+  write(rewrites_ ? "\r\033[K" + line : line + "\n");
+  line_shown_ = rewrites_;
 }
 
 void Progress::log(int level, std::string_view module, std::string_view message) {

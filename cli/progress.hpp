@@ -55,6 +55,7 @@ class Progress {
   RunLog* run_log_;
   RunEta* eta_;
   bool terminal_;
+  bool rewrites_;  // a line that is shown, by a terminal that can
   bool line_shown_ = false;
   std::string step_;
   uint64_t cells_done_ = 0;

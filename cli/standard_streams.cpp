@@ -103,14 +103,20 @@ bool flush_output() noexcept {
 namespace {
 
 bool colours_chosen = false;
+bool dumb = false;
 
 }  // namespace
 
 void choose_colours(const std::optional<std::string>& no_color,
                     const std::optional<std::string>& terminal_type) {
   const std::string type = terminal_type.value_or("");
+  dumb = type == "dumb";
   colours_chosen = no_color.value_or("").empty() && !type.empty() && type != "dumb" &&
                    ::isatty(STDERR_FILENO) == 1;
+}
+
+bool is_dumb_terminal() {
+  return dumb;
 }
 
 std::string coloured(const std::string& text, Tone tone) {

@@ -39,6 +39,9 @@ enum class Tone { kPlain, kWarning, kError };
 void choose_colours(const std::optional<std::string>& no_color,
                     const std::optional<std::string>& terminal_type);
 
+// Whether that type is "dumb": such a terminal cannot rewrite a line. Before the call no.
+bool is_dumb_terminal();
+
 // The text, in red for an error and in yellow for a warning where messages have colours.
 std::string coloured(const std::string& text, Tone tone);
 

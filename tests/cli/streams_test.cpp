@@ -119,6 +119,22 @@ TEST_CASE("progress: the last line is cleared before a run prints its table", "[
   CHECK(shown.substr(table - 4, 4) == "\r\033[K");
 }
 
+TEST_CASE("progress: a terminal that cannot rewrite a line gets lines", "[cli]") {
+  const Workplace here;
+  const std::optional<Terminal> terminal = Terminal::open();
+  skip_unless(terminal.has_value(), "there is no pseudo-terminal (is /dev/pts mounted?)");
+  here.folder().write("m.yaml",
+                      "name: m\ncheckpoints: {model: tiny}\n"
+                      "metrics: [{validation_loss: {corpus: v, block: 16}}]\n"
+                      "corpora: {v: {text: {path: t.txt}}}\n");
+  quench::Command command = here.command({"run", "m.yaml"});
+  command.environment->push_back("TERM=dumb");
+  ChildProcess process = terminal->start(command);
+  const std::string shown = terminal->read_until("report: ", std::chrono::seconds(120));
+  CHECK(process.wait().code() == 0);
+  CHECK_THAT(shown, Catch::Contains("[0/1] tiny") && !Catch::Contains("\033"));
+}
+
 TEST_CASE("progress: -q shows none", "[cli]") {
   const Workplace here;
   here.folder().write("m.yaml",
