@@ -70,7 +70,11 @@ Option Option::group(const std::string& heading) {
 
 template <typename T>
 Option Verb::option(const std::string& names, T& to, const std::string& help) {
-  return Option(app_->add_option(names, to, help));
+  CLI::Option* option = app_->add_option(names, to, help);
+  option->check([](const std::string& text) {  // of a variable of the shell that is not set
+    return text.empty() ? std::string("got nothing, wanted a value") : std::string();
+  });
+  return Option(option);
 }
 template Option Verb::option(const std::string&, std::string&, const std::string&);
 template Option Verb::option(const std::string&, std::vector<std::string>&, const std::string&);

@@ -183,9 +183,13 @@ void print_training(const std::vector<TrainingCost>& training, Rows rows) {
   }
   rows.insert(rows.begin(), {"training", "steps", "tokens", "time"});
   print_table(rows, {{8, 0}, kWhole, kWhole, kWhole});
-  const TrainingCost& first = training.front();
+  // One that is there already has no size.
+  const TrainingCost& largest = *std::max_element(
+      training.begin(), training.end(),
+      [](const TrainingCost& a, const TrainingCost& b) { return a.memory < b.memory; });
   print_line("training: {:.3g} parameters, at least {} of memory, {}\n",
-             static_cast<double>(first.parameters), bytes_text(first.memory), to_text(first.basis));
+             static_cast<double>(largest.parameters), bytes_text(largest.memory),
+             to_text(largest.basis));
 }
 
 // Exports that their format cannot hold, with the reasons; their quantizers are still measured.

@@ -219,7 +219,10 @@ int run(const RunOptions& options, Context& context) {
     answer_run(loaded, with_derived(records), attempt.unwritten());
   } else {
     fmt::print(results(), "{}", records_table(with_derived(there), output_columns()));
-    fmt::print(results(), "{} records, {} of them new: {}\n", there.size(), attempt.kept().size(),
+    const auto reused = std::count_if(attempt.kept().begin(), attempt.kept().end(),
+                                      [](const Record& record) { return !record.cached.empty(); });
+    fmt::print(results(), "{} records, {} of them new{}: {}\n", there.size(), attempt.kept().size(),
+               reused > 0 ? fmt::format(", {} of these measured before", reused) : "",
                loaded.folder.string());
     const std::optional<double> seconds = expected.seconds();
     fmt::print(results(), "finished in {}{}\n", duration_text(took.count()),

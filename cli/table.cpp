@@ -120,7 +120,7 @@ std::optional<size_t> first_to_leave(const std::vector<ColumnFit>& fits) {
 }
 
 std::string left_out_line(const std::vector<std::string>& names, size_t width) {
-  return folded(fmt::format("too narrow for {}; a wider terminal or `| cat` shows it",
+  return folded(fmt::format("too narrow for {}; a wider terminal or `| cat` shows all",
                             fmt::join(names, ", ")),
                 width) +
          "\n";

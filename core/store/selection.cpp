@@ -84,15 +84,14 @@ FieldPath::FieldPath(const std::string& text) : text_(text) {
   const auto found =
       std::find_if(fields.begin(), fields.end(), [&](const auto& f) { return f.name == first; });
   if (found == fields.end()) {
-    std::vector<std::string> names = {"sweep"};
+    std::set<std::string> names = {"sweep", "bits"};
     for (const RecordField& field : fields) {
-      names.emplace_back(field.name);
+      names.emplace(field.name);
     }
     for (const RecordColumn& column : record_columns()) {
-      names.push_back(column.name);
+      names.insert(column.name);
     }
-    names.emplace_back("bits");
-    const std::string near = nearest(first, names);
+    const std::string near = nearest(first, {names.begin(), names.end()});
     fail(QUENCH_INVALID_ARGUMENT, "a record has no field '{}'{}", printable(first),
          near.empty() ? fmt::format("; it has {}", fmt::join(names, ", "))
                       : "; did you mean " + near + "?");

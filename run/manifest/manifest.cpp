@@ -4,6 +4,7 @@
 
 #include "core/base/config/yaml_path.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/error.hpp"
 #include "run/manifest/document_keys.hpp"
 
@@ -30,6 +31,11 @@ Manifest load_manifest(const std::filesystem::path& file, const std::vector<std:
                        const ReadStudy& read_study) {
   Manifest out;
   out.file = file;
+  if (is_folder_at(file)) {
+    fail(QUENCH_INVALID_ARGUMENT,
+         "{}: is a folder, wanted a manifest; `quench init FOLDER` writes one for its checkpoints",
+         printable(file.string(), 400));
+  }
   out.text = read_file(file, kYamlMaxBytes);
   YamlNode root = parse_yaml(out.text, file.string());
   if (read_study && is_study_file(root)) {

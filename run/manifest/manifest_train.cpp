@@ -106,7 +106,8 @@ const Fields<ManifestValidation> kValidation([](Fields<ManifestValidation>& f) {
   f.amount("every", &ManifestValidation::every, "Steps; 0: at checkpoints");
 });
 
-// The number of steps, given directly or through a number of tokens.
+// The number of steps, given directly or through a number of tokens. Where it is wrong, the most
+// that it may be, so that nothing else is found to be longer.
 int64_t length_in_steps(MappingReader& reader, const ManifestTraining& out) {
   const Place& place = reader.node().place;
   const auto steps = reader.amount("steps");
@@ -116,15 +117,15 @@ int64_t length_in_steps(MappingReader& reader, const ManifestTraining& out) {
   if (has_steps == has_tokens) {
     reader.add(place, has_steps ? "`steps` and `tokens` are both given; wanted one of them"
                                 : "`steps` (or `tokens`) is missing");
-    return 1;
+    return kMaxSteps;
   }
   const auto per_step = static_cast<int64_t>(std::max<uint64_t>(1, out.batch * out.length));
   const int64_t count = steps    ? *steps
                         : tokens ? *tokens / per_step + (*tokens % per_step == 0 ? 0 : 1)
-                                 : 1;
+                                 : kMaxSteps;
   if (count < 1 || count > kMaxSteps) {
     reader.add(place, fmt::format("{} steps, wanted 1..{}", count, kMaxSteps));
-    return 1;
+    return kMaxSteps;
   }
   return count;
 }

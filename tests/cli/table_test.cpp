@@ -129,7 +129,7 @@ TEST_CASE("table: gives way to a width column by column, and says what is missin
   CHECK(quench::aligned_table(rows, fits, 30) ==
         "cell               state  time\n"
         "a long name of a…  to do  12 s\n"
-        "too narrow for why; a wider\n  terminal or `| cat` shows it\n");
+        "too narrow for why; a wider\n  terminal or `| cat` shows\n  all\n");
   // Numbers stay whole, whatever the width is.
   CHECK(quench::aligned_table({{"value"}, {"3.14159"}}, {quench::kWhole}, 4) == "value\n3.14159\n");
 }
@@ -151,19 +151,19 @@ TEST_CASE("table: a narrow table of records loses errors, bits and metric in thi
         "checkpoint  quantizer   bits  value    error ΔQL\n"
         "step10      float       -     3.00000\n"
         "step10      rtn bits=3  3.25  3.50000  16.667 %\n"
-        "too narrow for standard errors; a wider terminal or `| cat`\n  shows it\n"
+        "too narrow for standard errors; a wider terminal or `| cat`\n  shows all\n"
         "metric of every row: validation_loss\n");
   CHECK(records_table(records, 46) ==
         "checkpoint  quantizer   value    error ΔQL\n"
         "step10      float       3.00000\n"
         "step10      rtn bits=3  3.50000  16.667 %\n"
-        "too narrow for standard errors, bits; a wider\n  terminal or `| cat` shows it\n"
+        "too narrow for standard errors, bits; a wider\n  terminal or `| cat` shows all\n"
         "metric of every row: validation_loss\n");
   CHECK(records_table(records, 40) ==
         "checkpoi…  quantizer  value    error ΔQL\n"
         "step10     float      3.00000\n"
         "step10     rtn bits…  3.50000  16.667 %\n"
-        "too narrow for standard errors, bits; a\n  wider terminal or `| cat` shows it\n"
+        "too narrow for standard errors, bits; a\n  wider terminal or `| cat` shows all\n"
         "metric of every row: validation_loss\n");
 }
 
@@ -181,7 +181,7 @@ TEST_CASE("table: names of a narrow table tell its rows apart before it has stan
         "a branch of the study step300  float      -     validatio…  2.00000\n"
         "a branch of the study step450  float      -     validatio…  2.00000\n"
         "a branch of the study step300  float      -     accuracy    2.00000\n"
-        "too narrow for standard errors; a wider terminal or `| cat` shows it\n");
+        "too narrow for standard errors; a wider terminal or `| cat` shows all\n");
 }
 
 TEST_CASE("table: weights that are stored as codes are not called float", "[core][cli]") {

@@ -12,17 +12,24 @@ namespace quench {
 
 namespace {
 
-// The number of the last line up to `last` whose indentation holds a tab, or 0. Two lines at most
-// are looked at: what the parser complains about begins in one of them.
-int line_indented_by_tab(std::string_view text, int last) {
-  int found = 0;
+// What is wrong with the indentation of the last line up to `last` that has other blanks than
+// spaces, or "". Two lines at most are looked at: what the parser complains about begins in one of
+// them. Text copied from a page has U+00A0, which looks like a space.
+std::string odd_blank(std::string_view text, int last) {
+  constexpr std::pair<std::string_view, const char*> kOdd[] = {
+      {"\t", "a tab"},
+      {"\u00a0", "a no-break space (U+00A0)"},
+      {"\u3000", "a wide space (U+3000)"}};
+  std::string found;
   int number = 1;
   for (size_t from = 0; from < text.size() && number <= last; ++number) {
     const size_t end = std::min(text.find('\n', from), text.size());
     const std::string_view line = text.substr(from, end - from);
-    const std::string_view blanks = line.substr(0, line.find_first_not_of(" \t"));
-    if (number + 1 >= last && blanks.find('\t') != std::string_view::npos) {
-      found = number;
+    const std::string_view blanks = line.substr(0, line.find_first_not_of(" \t\u00a0\u3000"));
+    for (const auto& [blank, name] : kOdd) {
+      if (number + 1 >= last && blanks.find(blank) != std::string_view::npos) {
+        found = fmt::format("{}: the line is indented by {}; wanted spaces", number, name);
+      }
     }
     from = end + 1;
   }
@@ -177,8 +184,8 @@ std::string sign_fault(std::string_view text, const YAML::Exception& error) {
 
 std::string yaml_fault(std::string_view text, const YAML::Exception& error) {
   const int line = error.mark.line + 1;
-  if (const int tabbed = line_indented_by_tab(text, line); tabbed > 0) {
-    return fmt::format("{}: the line is indented by a tab; wanted spaces", tabbed);
+  if (std::string odd = odd_blank(text, line); !odd.empty()) {
+    return odd;
   }
   if (std::string missing = missing_space(text, error); !missing.empty()) {
     return missing;

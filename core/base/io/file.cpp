@@ -37,6 +37,10 @@ FileIdentity identity_of(const struct stat& status) {
           status.st_ctim.tv_sec * kSecond + status.st_ctim.tv_nsec};
 }
 
+const char* kind_of(mode_t mode) {
+  return S_ISDIR(mode) ? "a folder" : S_ISFIFO(mode) ? "a pipe" : "a device";
+}
+
 }  // namespace
 
 // O_NONBLOCK: opening a named pipe must not wait for its writer. Regular files ignore the flag.
@@ -51,7 +55,8 @@ File::File(std::filesystem::path path)
   try {
     const struct stat status = status_of(descriptor_, path_);
     if (!S_ISREG(status.st_mode)) {
-      fail(QUENCH_INVALID_ARGUMENT, "{}: not a regular file", path_.string());
+      fail(QUENCH_INVALID_ARGUMENT, "{}: is {}, wanted a file", printable(path_.string(), 4096),
+           kind_of(status.st_mode));
     }
     identity_ = identity_of(status);
   } catch (...) {

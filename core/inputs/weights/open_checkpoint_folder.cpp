@@ -30,9 +30,13 @@ std::string ids_of_formats(const Catalog& catalog) {
   return out.empty() ? "none" : out;
 }
 
-// "; it holds checkpoints (step1, step2): ..." where the folder's folders have weights, else "".
+// "; it holds checkpoints (step1, step2): ..." where the folder's folders have weights; that it is
+// an adapter; else "".
 std::string hint_of_checkpoints(const fs::path& folder) {
   constexpr size_t kShown = 4;
+  if (is_file_at(folder / "adapter_config.json")) {
+    return "; it is an adapter (LoRA): merge it into its model first";
+  }
   std::vector<std::string> names;
   std::error_code error;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -68,8 +72,9 @@ std::string hint_of_checkpoints(const fs::path& folder) {
          path.string(), ids_of_formats(catalog), said);
   }
   if (!place.file().empty()) {
-    fail(QUENCH_UNSUPPORTED, "{}: no safetensors file, and no format reads it; there are {}{}",
-         path.string(), ids_of_formats(catalog), said);
+    fail(QUENCH_UNSUPPORTED, "{}: no safetensors file, and no format reads it; there are {}{}{}",
+         path.string(), ids_of_formats(catalog), said,
+         place.file() == "config.json" ? "; wanted its folder" : "");
   }
   fail(QUENCH_NOT_FOUND,
        "{}: no weights: looked for model.safetensors, model.safetensors.index.json and what "

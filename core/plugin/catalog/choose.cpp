@@ -213,8 +213,8 @@ std::vector<FileHead> small_files(const fs::path& folder) {
 
 void require_config(std::string_view config_json, const std::string& where) {
   if (config_json.empty()) {
-    fail(QUENCH_NOT_FOUND, "{}: not there; a manifest can name one as `config` of `checkpoints`",
-         where);
+    fail(QUENCH_NOT_FOUND,
+         "{}: not there, or empty; a manifest can name one as `config` of `checkpoints`", where);
   }
 }
 

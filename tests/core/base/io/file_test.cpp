@@ -36,9 +36,10 @@ TEST_CASE("File: what cannot be opened is told with its reason", "[core][io]") {
         "no: cannot be opened: No such file or directory");
   CHECK(code_of([&] { File(folder / "no"); }) == QUENCH_NOT_FOUND);
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
-  CHECK(message_of([&] { File(folder / "pipe"); }, folder.path()) == "pipe: not a regular file");
+  CHECK(message_of([&] { File(folder / "pipe"); }, folder.path()) ==
+        "pipe: is a pipe, wanted a file");
   fs::create_directory(folder / "d");
-  CHECK(message_of([&] { File(folder / "d"); }, folder.path()) == "d: not a regular file");
+  CHECK(message_of([&] { File(folder / "d"); }, folder.path()) == "d: is a folder, wanted a file");
 }
 
 TEST_CASE("File: a change while open is data loss, never a crash", "[core][io]") {

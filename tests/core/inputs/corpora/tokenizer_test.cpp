@@ -238,7 +238,7 @@ TEST_CASE("tokenizer: a file is read from disk, and what is no file is named",
   const std::string pipe = folder / "pipe.json";
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
   CHECK(message_of([&] { Tokenizer::open(catalog, pipe); }, folder.path()) ==
-        "pipe.json: not a regular file");
+        "pipe.json: is a pipe, wanted a file");
   const auto broken = folder.write("tokenizer.model", model().substr(0, 100));
   CHECK_THAT(message_of([&] { Tokenizer::open(catalog, broken); }),
              Catch::StartsWith("tokenizer sentencepiece: " + broken.string() + ": "));

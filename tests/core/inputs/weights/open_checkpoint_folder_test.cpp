@@ -63,6 +63,12 @@ TEST_CASE("open_checkpoint_folder: says what was looked for, what is there, and 
                                "model.safetensors.index.json and what formats read (") &&
                  Catch::Contains("torch") &&
                  Catch::EndsWith("); the folder has config.json, readme"));
+  folder.write("lora/config.json", "{}");
+  folder.write("lora/adapter_config.json", "{}");
+  folder.write("lora/adapter_model.safetensors", "");
+  CHECK_THAT(message("lora"),
+             Catch::EndsWith("; it is an adapter (LoRA): merge it into its model first"));
+  CHECK_THAT(message("d/config.json"), Catch::EndsWith("; wanted its folder"));
   folder.write("two/a.pth", "");
   folder.write("two/b.pth", "");
   CHECK_THAT(message("two"),
