@@ -296,10 +296,11 @@ int quench::program_main(int argc, char** argv) {
     }
   } catch (const std::filesystem::filesystem_error& error) {
     report_failure(QUENCH_FAILED_PRECONDITION, quench::path_message(error));
-  } catch (const std::system_error& error) {
+  } catch (const std::system_error&) {
     // fmt::print throws this if stdout rejects output; flush_output reports it.
     if (std::ferror(quench::results()) == 0) {
-      report_failure(QUENCH_INTERNAL, std::string("internal error: ") + error.what());
+      const quench::Error failure = quench::current_error();
+      report_failure(failure.code(), failure.what());
     } else if (quench::reader_is_gone()) {
       code = quench::kExitOk;
     }

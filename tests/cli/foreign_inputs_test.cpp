@@ -212,6 +212,33 @@ TEST_CASE("inputs: of a file in Python what it opens by itself is in the record'
   CHECK(last_record(here, "runs/other").at("cached").is_string());
 }
 
+TEST_CASE("inputs: of a file in Python the variables that it asks for are in the key", "[cli]") {
+  need_numpy();
+  const Workplace here;
+  here.folder().write("plugins/number.py",
+                      "import os\nimport quench\n\n"
+                      "@quench.metric(unit='1', direction=quench.NO_DIRECTION)\n"
+                      "def number_in_python(model):\n"
+                      "    return float(os.environ['QUENCH_NUMBER'])\n");
+  write_metric(here, "number_in_python: {}");
+  const auto value_with = [&](const std::string& number) {
+    quench::Command command = here.command({"run", "m.yaml", "--plugin-path", "plugins"});
+    for (const char* name : {"QUENCH_NUMBER=", "QUENCH_OTHER="}) {
+      command.environment->push_back(name + number);
+    }
+    quench::ChildProcess process = quench::ChildProcess::start(std::move(command));
+    const Outcome got = here.wait(process);
+    INFO(got.err);
+    CHECK(got.code == 0);
+    return last_record(here);
+  };
+  const json one = value_with("1");
+  CHECK(one.at("value") == 1.0);
+  CHECK(one.at("parts").at("metric").at("read").at("variables").size() == 1);
+  CHECK(value_with("2").at("value") == 2.0);
+  CHECK(value_with("1").at("key") == one.at("key"));
+}
+
 TEST_CASE("inputs: of a file in Python what it declares is in the key", "[cli]") {
   need_numpy();
   const Workplace here;

@@ -18,6 +18,9 @@ constexpr const char* kOlderConfig = "quantize_config.json";
 FoundConfig found(json object, std::string where) {
   FoundConfig out{std::move(object), std::move(where), ""};
   const ConfigReader reader(out.object, out.where);
+  if (out.object.contains("quant_method") && out.object.at("quant_method").is_null()) {
+    fail(QUENCH_INVALID_ARGUMENT, "{}: quant_method is null, wanted a text", out.where);
+  }
   out.method = reader.text("quant_method",
                            reader.text("method", reader.find("bits") != nullptr ? "gptq" : ""));
   return out;

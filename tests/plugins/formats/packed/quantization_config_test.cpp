@@ -39,6 +39,8 @@ json with(json config, const std::string& key, const json& value) {
 
 TEST_CASE("quantization config: methods and layouts that are not read are refused by name",
           "[formats][packed]") {
+  CHECK_THAT(refusal_of({{"quant_method", nullptr}, {"bits", 4}}),
+             Catch::EndsWith("quant_method is null, wanted a text"));
   CHECK_THAT(refusal_of({{"quant_method", "fp8"}}),
              Catch::Contains("quantized, in a way that no format reads") &&
                  Catch::Contains("awq, bnb_int8, compressed-tensors, dcp, gguf, gptq, gptq_v2"));
