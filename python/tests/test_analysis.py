@@ -133,7 +133,106 @@ class AnalysisTest(support.FileTest):
         self.assertIn("<li>branch: constant, decay12, decay6</li>", run._repr_html_())
         alone = self.load(made_run.quickstart()).findings()
         self.assertRegex(alone[0], r"^At step1200: quantized by rtn bits=3, the loss changes by \+0\.\d+ nats per token "
-                                   r"\(95 % interval \+0\.\d+ to \+0\.\d+ over 60 validation items, block bootstrap of 10\); by rtn bits=4, ")
+                                   r"\(95 % interval \+0\.\d+ to \+0\.\d+ over 60 blocks, block bootstrap of 10\); by rtn bits=4, ")
+
+    def test_without_contrasts_each_point_of_a_sweep_says_what_it_costs(self):
+        made = made_run.sweep(seeds=1)
+        made.records = [record for record in made.records if record["label"] == "code"]
+        findings = self.load(made).findings()
+        self.assertEqual([text.partition(": ")[0] for text in findings], [
+            "At peak 0.001, adamw, step2000", "At peak 0.001, sam, step2000", "At peak 0.003, adamw, step2000",
+            "At peak 0.003, sam, step2000", "One training run each"])
+        self.assertIn(": quantized by rtn bits=3, the loss changes by +0.", findings[1])
+        of_seeds = self.load(made_run.sweep(seeds=3)).findings()
+        self.assertEqual(len(of_seeds), 4)  # several trainings of each: nothing to add
+        self.assertRegex(of_seeds[0], r"by rtn bits=3, .* \(95 % interval \S+ to \S+ over 3 seeds\); by ")
+
+    def test_the_cost_of_seeds_is_their_mean_with_its_interval(self):
+        same = [3.0] * 4
+        found = self.load(with_seeds({(seed, "a"): [(same, [3.0 + cost] * 4)] for seed, cost in enumerate((0.1, 0.2, 0.3))})).findings()
+        # mean 0.2, deviation 0.1: 4.302653 · 0.1/√3 = 0.2484
+        self.assertEqual(found, ["At step1000: quantized by rtn bits=3, the loss changes by +0.20 nats per token "
+                                 "(95 % interval −0.05 to +0.45 over 3 seeds)."])
+
+    def test_a_method_that_the_manifest_has_no_more_is_no_finding(self):
+        made = made_run.quickstart()
+        self.assertIn("rtn bits=3, ", self.load(made).findings()[0])
+        for quantizers, words in (([{"rtn": {"bits": [4, 8]}}, "gptq"], ("rtn bits=4", "gptq bits=3", "gptq bits=4")),
+                                  ([{"label": "mine", "rtn": None}, {"gptq": {"bits": 3, "group_size": 128}}], ("gptq bits=3",)),
+                                  ([{"gptq": {"bits": 4, "damp": "auto"}, "calibration": "web"}], ("gptq bits=4",)),
+                                  ([{"gptq": {"group_size": 64}}], ())):
+            with self.subTest(quantizers=quantizers):
+                findings = self.load(made, quantizers=quantizers).findings()
+                self.assertEqual(tuple(word for word in ("rtn bits=3", "rtn bits=4", "gptq bits=3", "gptq bits=4")
+                                       if word in " ".join(findings)), words)
+
+    def test_a_point_that_the_sweep_has_no_more_is_no_finding(self):
+        findings = self.load(made_run.sweep(seeds=1), sweep={"train.lr.peak": [0.003, 0.01], "train.optimizer": [
+            {"adamw": {"weight_decay": 0.1}}]}).findings()
+        self.assertTrue(findings[0].startswith("At step2000: quantized by rtn bits=3"), findings)
+        self.assertEqual(len(findings), 2)  # one of four
+        points = [{"train.lr.peak": 0.001, "train.seed": 0}, {"train.lr": {"peak": 0.003}}]
+        self.assertEqual(len(self.load(made_run.sweep(seeds=1), sweep=points).findings()), 5)
+        self.assertEqual(len(self.load(made_run.sweep(seeds=1), sweep=points[:1]).findings()), 3)
+
+    def test_a_row_says_each_thing_once_and_an_average_goes_by_its_name(self):
+        run = self.load(made_run.demo())
+        rows = set(run.contrast("decay6", "constant", match=["bits", "step"])["what"])
+        self.assertEqual(rows, {"step 7000, %s bits=%d" % each for each in (("gptq", 3), ("gptq", 4), ("rtn", 3), ("rtn", 4))})
+        rows = set(run.contrast("gptq", "rtn", match=["bits", "step"], at="last")["what"])
+        self.assertIn("3 bits, branch constant, step12000, lawa", rows)
+        self.assertIn("4 bits, branch decay6, decay6-step7000", rows)
+
+    def test_a_row_names_its_metric_where_there_are_several(self):
+        made = made_run.sweep(seeds=1)
+        side = {"quantizer": "gptq", "params.damp": 0.1, "as": "damped"}
+        frame = self.load(made).contrast(side, "rtn", match=["bits", "checkpoint"], at="last")
+        self.assertEqual(frame["what"].str.contains("code").sum(), len(frame) / 2)
+        made.records = [record for record in made.records if record["label"] == "code"]
+        run = self.load(made, report={"contrasts": [{"a": side, "b": "rtn"}]})
+        self.assertFalse(any("code" in text for text in [*run.contrasts()["what"], *run.findings()]))
+
+    def test_contrasts_of_one_title_say_where_they_compare(self):
+        from quench.analysis.sentences import heading_of  # noqa: PLC0415
+
+        run = self.load(made_run.demo(), report={"contrasts": [
+            {"a": "lawa", "b": "raw"}, {"a": "lawa", "b": "raw", "at": "last"}, {"a": "gptq", "b": "rtn"}, {"a": "gptq", "b": "rtn", "of": "loss"},
+            {"a": "decay12", "b": "constant", "match": ["bits", "step"]}, {"a": "decay12", "b": "constant", "match": ["lr"]}]})
+        self.assertEqual([heading_of(each) for each in run.evaluate()], [
+            "lawa − raw, at all checkpoints", "lawa − raw, at the last checkpoint", "gptq − rtn, by ΔCE",
+            "gptq − rtn, by quantized loss", "decay12 − constant, at equal bits and step", "decay12 − constant, at equal lr"])
+        findings = run.findings()
+        self.assertIn("lawa against raw at the last checkpoint: ΔCE is lower in", findings[1])
+        self.assertEqual(len(findings), len(set(findings)))  # both have the rows of the last checkpoint
+
+    def test_the_summary_counts_what_is_decided_before_the_correction(self):
+        from quench.analysis.intervals import spread_of  # noqa: PLC0415
+        from quench.analysis.sentences import summary_of  # noqa: PLC0415
+
+        run = self.load(made_run.demo(), report={"contrasts": [{"a": "gptq", "b": "rtn"}]})
+        contrast = run.evaluate()[0]
+        contrast.rows = contrast.rows[:6]
+        # of t with 3 degrees of freedom: 3.18 errors decide alone, 4.86 one of four (α/4), 5.96 one of ten
+        for row, mean in zip(contrast.rows, (-9, -4, -4, 1, 9, 4)):
+            row.spreads = [spread_of("seeds", [mean - 1.5 ** 0.5 * 2 ** 0.5, mean, mean, mean + 3 ** 0.5]).among(10)]
+        self.assertIn("ΔCE is lower in 1 of 6 pairs (3 before correction), no significant difference in 4, higher in 1 (2 before "
+                      "correction), with all 10 comparisons at once", summary_of(contrast))
+
+    def test_blocks_of_one_value_have_no_interval_to_tell(self):
+        for n in (4, 24):  # of which runs of 4 are drawn together
+            run = self.load(one_pair([3.0] * n, [3.4831 - 0.9662] * n, [3.1] * n), report={"contrasts": [{"a": "rtn", "b": "gptq"}]})
+            said = "(all %d blocks have the same value: no spread)" % n
+            self.assertEqual(run.findings()[0], "At 3 bits, step1000, branch main: rtn loses 0.5831 nats per token less to quantization "
+                                                "than gptq %s." % said)
+            from quench.analysis.sentences import sentence_of  # noqa: PLC0415
+            contrast = run.evaluate()[0]
+            self.assertEqual(sentence_of(contrast.spec, contrast.rows[0]).count("all %d blocks have the same value" % n), 1)
+            alone = self.load(one_pair([3.0] * n, [2.5169] * n, [3.1] * n)).findings()[0]
+            self.assertIn("by −0.4831 nats per token; by gptq bits=3, +0.1000 " + said, alone)
+
+    def test_what_would_have_been_detected_has_the_decimals_of_the_interval(self):
+        run = self.load(one_pair([3, 4, 4, 5], [3.1, 4.3, 4.2, 5.4], [3.2, 4.1, 4.2, 5.1]), report={"contrasts": [{"a": "rtn", "b": "gptq"}]})
+        self.assertRegex(run.findings()[0], r": \+0\.10 .* −0\.19 to \+0\.39 over 4 blocks\); 0\.\d\d would have been detected")
 
     def test_values_of_different_texts_are_not_compared(self):
         run = self.load(made_run.two_texts())

@@ -161,12 +161,66 @@ class FiguresTest(support.FileTest):
             ends = [x for panel in data.panels for trace in panel.traces for x in trace.x]
             self.assertTrue(low <= min(ends) and max(ends) < high)
             self.assertEqual({tuple(panel.across) for panel in data.panels}, {(low, high)})
-        for x, low in ([1, 3, 6], 0), ([3, 6], 2.88), ([0, 5], -0.2):
+        for x, low in ([1, 3, 6], 0), ([3, 6], 2.88), ([0, 5], -0.2), ([3, 3], 0):
             with self.subTest(x=x):
                 figure = Figure("f", "", [Panel(traces=[Trace("line", x=x, y=x)]), Panel(traces=[Trace("line", x=x[1:], y=x[1:])])])
                 first, second = figure.share_x().panels
                 self.assertEqual(first.across, second.across)
                 self.assertAlmostEqual(first.across[0], low)
+
+    def one_checkpoint(self, **more):
+        made = made_run.MadeRun(items=12)
+        weights = made.weights("main", 1000)
+        made.loss(weights)
+        made.loss(weights, "rtn", 3)
+        return self.load(made, **more)
+
+    def test_a_single_checkpoint_has_an_axis_from_0_and_no_empty_strip(self):
+        run = self.one_checkpoint()
+        for kind in "error_vs_tokens", "loss_vs_tokens":
+            data = run.figure_data(kind, right="lr")
+            panel, = data.panels
+            tokens = 1000 * 2097152
+            self.assertEqual(panel.across[0], 0)
+            self.assertTrue(tokens < panel.across[1] < 1.2 * tokens)
+            self.assertEqual(panel.strip_title, "")
+            self.assertNotIn("strip", [trace.kind for trace in panel.traces])
+        plane, = run.figure_data("loss_plane").panels
+        self.assertTrue(plane.low < plane.high)
+
+    def test_a_single_point_of_the_float_model_is_seen(self):
+        axes = self.one_checkpoint().figure("loss_vs_tokens")[0]
+        band, = [line for line in axes.lines if line.get_gid() == "main, float"]
+        self.assertNotIn(band.get_marker(), ("", "None", None))
+
+    def test_a_strip_holds_all_of_its_lines(self):
+        made = made_run.sweep(seeds=1)
+        axes = self.load(made).figure("error_vs_tokens", right="lr")[0]
+        strip, = axes.child_axes
+        self.assertLess(0.003, strip.get_ylim()[1])
+        self.assertEqual(strip.get_ylim()[0], 0)
+
+    def test_a_training_without_branches_has_its_rate_at_every_step_and_one_name(self):
+        made = made_run.MadeRun(items=12)
+        for step in (1000, 2000):
+            weights = made.weights("", step)
+            made.loss(weights)
+            made.loss(weights, "rtn", 3)
+        made.training = {"made.jsonl": made_run._log(2000)}
+        run = self.load(made)
+        strip, = [trace for trace in run.figure_data("error_vs_tokens", right="lr", x="step").panels[0].traces if trace.kind == "strip"]
+        self.assertEqual(strip.x[-1], 2000)
+        self.assertFalse(strip.observations)
+        self.assertEqual({entry[2] for entry in run.figure_data("training_loss").legend}, {"checkpoints"})
+
+    def test_captions_say_what_their_intervals_are_over(self):
+        run = self.load(made_run.quickstart())
+        self.assertIn("Bars: 95 % interval of the mean over 60 blocks, block bootstrap of 10, paired with the float model's.",
+                      run.figure_data("bars").caption)
+        documents = self.load(made_run.demo(documents=12, draws=1, jitter=0))
+        self.assertIn("Bars: 95 % interval of the mean over 12 documents, paired", documents.figure_data("bars").caption)
+        seeds = self.load(made_run.sweep(seeds=3))
+        self.assertIn("Bars: 95 % interval of the mean over 3 seeds; tick", seeds.figure_data("bars").caption)
 
     def test_the_float_model_is_a_band_behind_the_others_as_in_the_legend(self):
         run = self.load(made_run.demo())

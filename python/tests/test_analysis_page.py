@@ -47,7 +47,7 @@ class PageTest(support.FileTest):
         self.assertEqual(len(names["last"]), 5)
         self.assertEqual(len(names["decay"]), 4)
         self.assertTrue((names["decay"]["mean"] > 0).all())
-        self.assertIn("60 validation items, block bootstrap of 10", printed)
+        self.assertIn("60 blocks, block bootstrap of 10", printed)
 
     def test_the_code_of_the_notebook_runs(self):
         cells = json.loads(read("analysis.ipynb"))["cells"]

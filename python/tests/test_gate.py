@@ -221,10 +221,19 @@ class RequestTest(support.FileTest):
         floating, quantized = losses(200, 0.01)
         got = self.answer(budget=None, first=[record(floating)], second=[record(quantized)])
         self.assertEqual(got["data"]["verdict"], "costs more")
-        self.assertTrue(got["text"].startswith("Q costs more than F: ΔQL +1"), got["text"])
+        self.assertTrue(got["text"].startswith("Q has a higher loss than F: difference +1"), got["text"])
+        checkpoint = {"model": "m", "revision": None, "commit": None, "stored": {"format": "gptq", "bits": 4}}
+        for second in record(quantized, checkpoint=checkpoint), record(quantized, quantizer={"id": "q", "params": {}}):
+            got = self.answer(budget=None, first=[record(floating)], second=[second])
+            self.assertTrue(got["text"].startswith("Q costs more than F: ΔQL +1"), got["text"])
+        lower = self.answer(budget=None, first=[record(quantized)], second=[record(floating)])
+        self.assertTrue(lower["text"].startswith("Q has a lower loss than F: difference -0.9"), lower["text"])
+
+    def test_two_models_of_the_same_losses_are_said_to_be_identical(self):
+        floating, _ = losses(200, 0.01)
         same = self.answer(budget=None, first=[record(floating)], second=[record(floating)])
         self.assertEqual(same["data"]["verdict"], "not told apart")
-        self.assertTrue(same["text"].startswith("no significant difference between "), same["text"])
+        self.assertEqual(same["what"], "no significant difference between F and Q: identical losses in all 200 blocks")
 
     def test_more_text_until_it_decides_is_refused(self):
         floating, quantized = losses(200, 0.01)

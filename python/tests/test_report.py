@@ -134,6 +134,31 @@ class ReportTest(support.FileTest):
             self.assertTrue(words in page, words)
         self.assertEqual(page.count("<tr id="), len(report.cells.rows))
 
+    def test_its_head_names_the_points_of_a_sweep_and_counts_their_weights(self):
+        made = made_run.sweep(seeds=1)
+        for record in made.records:
+            record["parts"]["weights"] += " of job %d" % record["job"]
+        report, page = self.page(self.made(made))
+        self.assertIn("<p>16 sets of weights, 6 methods, ", page)  # 4 steps of 4 trainings
+        head = page[page.index('<section id="finding">'):page.index("</section>")]
+        for text in report.findings:
+            self.assertIn(text, head)
+        for record in made.records:
+            record["parts"]["weights"] = "step%d" % record["checkpoint"]["step"]  # of one training, quantized in several ways
+        self.assertIn("<p>4 sets of weights, ", self.page(self.made(made, name="again"))[1])
+
+    def test_its_tables_have_the_signs_and_decimals_of_sentences(self):
+        _, page = self.page(self.made(made_run.demo(draws=1, jitter=0), {"figures": ["table"], "contrasts": [
+            {"a": "gptq", "b": "rtn"}, {"a": "lawa", "b": "raw"}, {"a": "lawa", "b": "raw", "at": "last"}]}))
+        cells = re.findall("<td[^>]*>(.*?)</td>", page)
+        self.assertFalse([cell for cell in cells if re.search(r"(?:^|[\[ ])-\d", cell)])
+        self.assertTrue(any(re.match(r"−0\.\d{4} \[−0\.\d{4}, −0\.\d{4}\] <small>48 blocks, block bootstrap of 8</small>.*"
+                                     r"detectable 0\.\d{4}</small>$", cell) for cell in cells))
+        for title in "lawa − raw, at all checkpoints", "lawa − raw, at the last checkpoint", "gptq − rtn":
+            self.assertIn("<h3>%s</h3>" % title, page)
+        for text in re.findall(r'data-v="(.*?)"', page):
+            float(text)  # by which rows are sorted
+
     def test_hostile_names_stay_names(self):
         folder = self.made(hostile_run(), {"title": HOSTILE, "contrasts": [{"a": HOSTILE, "b": "other" + HOSTILE}]},
                            text="name: x # %s\n" % HOSTILE)
@@ -228,9 +253,12 @@ class ReportTest(support.FileTest):
     def test_it_ends_a_run_with_the_first_findings(self):
         self.made(made_run.demo(draws=1, jitter=0), {"contrasts": [{"a": "gptq", "b": "rtn"}]})
         lines = self.verb("made", "--conclude").stdout.splitlines()
-        self.assertEqual(len(lines), 9)
-        self.assertRegex(lines[7], r"^\.\.\. and \d+ more in the report$")
-        self.assertEqual(lines[8], "report: made/report.html")
+        self.assertEqual(len(lines), 10)
+        findings = json.loads(self.verb("made", "--json").stdout)["findings"]
+        self.assertEqual(lines[7], "... and %d more in the report" % (len(findings) - 8))
+        self.assertEqual(lines[8], findings[-1])
+        self.assertTrue(lines[8].startswith("One training run: "))
+        self.assertEqual(lines[9], "report: made/report.html")
 
     def test_a_run_without_a_base_says_so(self):
         run = made_run.MadeRun()

@@ -42,6 +42,7 @@ class Contrast:
     spec: Spec
     rows: list = field(default_factory=list)
     problems: list = field(default_factory=list)  # what could not be compared, and why
+    apart: str = ""  # what tells it from other contrasts of the same sides: "at the last checkpoint"
 
     def json(self):
         """As `quench report --json` has it."""
@@ -73,6 +74,7 @@ def contrasts_of(specs, observations, comparisons=None):
     for contrast in out:
         for row in contrast.rows:
             row.spreads = [spread.among(family) for spread in row.spreads]
+    sentences.tell_apart(out)
     return out
 
 
@@ -120,7 +122,7 @@ def _difference_rows(spec, pairs, problems):
         if spread:
             row.spreads.append(spread)
         elif not spec.of_metric:  # other metrics need not have items
-            row.notes.append("No spread over validation items: the sides share fewer than 2.")
+            row.notes.append("No interval over blocks: the sides share fewer than 2.")
         for kind in ("draws", "jitter", "seeds"):
             both = statistics.common_replicates((cell_a, cell_b), kind)
             if len(both) >= 2:
@@ -211,7 +213,7 @@ def _rows_over_axis(spec, pairs, problems):
         def correlation(floating, quantized, axis=axis):
             return statistics.rank_correlation(axis, spec.measure(floating, quantized))
         # one side alone has one method and averaging
-        free = pairs.free if is_slope else Freedom(False, False, pairs.free.checkpoint, pairs.free.sweep)
+        free = pairs.free if is_slope else Freedom(False, False, pairs.free.checkpoint, pairs.free.sweep, pairs.free.one_metric)
         what = common_text(base_of(a[0]), base_of((b or a)[0]), free, pairs.match)
         missing = "no ratio of slopes: each side needs 3 places on the axis, and the second slope must be above 0" \
             if is_slope else "no rank correlation: it needs 3 cells, and values that differ"

@@ -22,8 +22,7 @@ FEWEST_DOCUMENTS = 10  # fewer are no sample: then the blocks count, in runs
 RESAMPLES = 3999
 _FEWEST_OUTSIDE = 5  # resamples on each side of an interval
 _SEED = 20261123
-_TEXTS = {"items": "%d validation items", "draws": "%d calibration draws", "jitter": "%d orders of one calibration draw",
-          "seeds": "%d seeds"}
+_UNITS = {"items": "items", "draws": "calibration draws", "jitter": "orders of one calibration draw", "seeds": "seeds"}
 OMITS = {
     "items": "other calibration data, the effect of rounding, other training runs, other corpora",
     "draws": "other validation data, other training runs",
@@ -73,6 +72,7 @@ class Spread:
     stderr: float = None
     interval: tuple = None
     degrees_of_freedom: float = 0.0
+    units: str = ""  # what the sample is of, where the kind does not say it: blocks or questions
     run: int = 1  # neighbours drawn together
     documents: int = 0  # that are the sample in place of blocks
     resampled: np.ndarray = None
@@ -82,9 +82,13 @@ class Spread:
 
     @property
     def sample(self):
-        """"3 calibration draws", "113 validation items, block bootstrap of 15", "40 documents"."""
-        return "%d documents" % self.documents if self.documents else \
-            _TEXTS[self.kind] % self.n + (", block bootstrap of %d" % self.run if self.run > 1 else "")
+        """"3 calibration draws", "113 blocks, block bootstrap of 15", "40 documents"."""
+        return sample_text(self.kind, [self])
+
+    @property
+    def is_constant(self):
+        """Whether all values are equal, so that no interval says anything."""
+        return self.stderr == 0 and self.resampled is None
 
     def at(self, confidence):
         """The interval at another confidence; None where too few resamples would lie outside."""
@@ -118,18 +122,28 @@ class Spread:
                 "detectable": self.detectable, "omits": OMITS[self.kind]}
 
 
+def sample_text(kind, spreads):
+    """What one or several spreads of a kind are over: "48 to 60 blocks, block bootstrap of 8 to 10"."""
+    def counted(counts):
+        return "%d" % max(counts) if min(counts) == max(counts) else "%d to %d" % (min(counts), max(counts))
+    units = sorted({"documents" if spread.documents else spread.units or _UNITS[kind] for spread in spreads})
+    runs = [spread.run for spread in spreads if spread.run > 1]
+    return "%s %s%s" % (counted([spread.documents or spread.n for spread in spreads]), " or ".join(units),
+                        ", block bootstrap of " + counted(runs) if runs else "")
+
+
 def _of_means(kind, n, mean, stderr, degrees_of_freedom, **more):
     out = Spread(kind, n, float(mean), float(stderr * math.sqrt(n)), float(stderr), None, float(degrees_of_freedom), **more)
     return replace(out, interval=out.at(CONFIDENCE))
 
 
-def spread_of(kind, values):
+def spread_of(kind, values, **more):
     """The spread of independent values, with Student's t at n − 1 degrees of freedom; no interval for n < 2."""
     values = np.asarray(values, float)
     if len(values) < 2:
-        return Spread(kind, len(values), float(values.mean()))
+        return Spread(kind, len(values), float(values.mean()), **more)
     rests = values - values[0]  # equal values have no deviation, not even one by rounding
-    return _of_means(kind, len(values), values[0] + rests.mean(), rests.std(ddof=1) / math.sqrt(len(values)), len(values) - 1)
+    return _of_means(kind, len(values), values[0] + rests.mean(), rests.std(ddof=1) / math.sqrt(len(values)), len(values) - 1, **more)
 
 
 @dataclass
@@ -157,6 +171,10 @@ class ItemSample:
             return max(1.0, self.sizes.sum() ** 2 / (self.sizes ** 2).sum() - 1)
         return (1.5 if self.run > 1 else 1.0) * (len(self.sizes) / self.run - 1)
 
+    @property
+    def units(self):
+        return "documents" if self.by_documents else "blocks" if self.is_text else "questions"
+
     def sums(self, record):
         """The part of the record's loss that belongs to each unit: Σ nll of a document, the value of a block."""
         return _of_documents(record, "nll") if self.by_documents else np.asarray(record["items"], float)
@@ -177,10 +195,10 @@ class ItemSample:
             rest = (sums - mean * self.sizes) / (total - self.sizes)
             return _of_means("items", n, mean, math.sqrt((n - 1) / n * (rest @ rest)), self.degrees_of_freedom, documents=n)
         if self.run == 1:
-            return spread_of("items", sums)
-        mean = sums.mean()
+            return spread_of("items", sums, units=self.units)
+        mean = sums.mean() if sums.min() < sums.max() else sums[0]  # equal blocks have no deviation, not even one by rounding
         return _of_means("items", n, mean, math.sqrt(_block_variance(sums - mean, self.run)), self.degrees_of_freedom,
-                         run=self.run)
+                         run=self.run, units=self.units)
 
     def skewness(self, sums):
         """That of the mean (Σ sums)/(Σ sizes): Σ u³/(Σ u²)^1.5, where u is what each unit adds and its neighbour does not tell."""

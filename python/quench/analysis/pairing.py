@@ -5,6 +5,7 @@ one side fit one cell of the other, each makes a pair; where several fit several
 nothing is paired. Nothing is averaged silently.
 """
 
+import re
 from dataclasses import dataclass, field
 
 from ..metric_text import metric_text
@@ -21,6 +22,7 @@ class Freedom:
     averaging: bool = False
     checkpoint: bool = False
     sweep: list = field(default_factory=list)  # dimensions, with those that are equal in all cells
+    one_metric: bool = False  # all cells are of one, so that no row needs its name
 
 
 @dataclass
@@ -101,6 +103,7 @@ def freedom_of(a, b):
     for path, value in sweep_values(point):  # what has one value everywhere tells no rows apart
         if all(it["sweep." + path] == value for it in both):
             free.sweep.append("sweep." + path)
+    free.one_metric = len({value_text(it["metric"]) for it in both}) < 2
     return free
 
 
@@ -169,7 +172,7 @@ def pairs_with_members(spec, a, observations):
     """Every average of `a` with each of its members, measured by the same method."""
     out = Pairs(freedom_of(a, Selected()), ["bits"] if spec.match is None else list(spec.match))
     out.free.averaging = out.free.checkpoint = True
-    free = Freedom(False, True, True, out.free.sweep)
+    free = Freedom(False, True, True, out.free.sweep, out.free.one_metric)
     raw = grouped([it for it in observations if not it.is_float and it.floating is not None
                    and it.record["averaging"] is None], free, out.match)
     for key, in_a in grouped(a.found, free, out.match, spec.at).items():
@@ -257,7 +260,7 @@ def _chosen(side, at, most=3):
 
 
 def common_text(it, other, free, match):
-    """What both sides have in common, for people: "3 bits, decay, step400"."""
+    """What both sides have in common, for people and once each: "3 bits, decay, step400", "decay, step400, gptq bits=3, lawa"."""
     dimensions = list(match)
 
     def add(name):
@@ -266,21 +269,32 @@ def common_text(it, other, free, match):
 
     if not free.quantizer or it["label"] == other["label"]:
         add("label")
-    if not free.averaging or it["averaging"] == other["averaging"]:
-        add("averaging")
     if not free.checkpoint:
         add("branch")
         add("checkpoint")
-    if it.record["label"] and it.record["label"] != it.record["metric"]:
+    if not free.averaging or it["averaging"] == other["averaging"]:
+        add("averaging")
+    if it.record["label"] and it.record["label"] != it.record["metric"] and not free.one_metric:
         add("metric")
-    # a label that was not chosen begins with the id of its quantizer
-    says_quantizer = "label" in dimensions and value_text(it["label"]).startswith(value_text(it["quantizer"]))
-    words = [dimension_text(name, it[name]) for name in dimensions
-             if (it[name] is not None or name == "bits") and not (says_quantizer and name == "quantizer")]
+    words = [_word(name, it[name]) for name in dimensions
+             if (it[name] is not None or name == "bits") and not _is_said(name, it, dimensions)]
     words += [it.text] if it.text else []
     said = free.sweep + dimensions
     said += ["sweep." + path for path, value in sweep_values(sweep_point(it.record)) if other["sweep." + path] != value]
     return ", ".join(words + list(filter(None, [point_text(it.record, said)])))
+
+
+def _is_said(name, it, dimensions):
+    """Whether the label or the checkpoint says the value, too; a label that was not chosen begins with the id of its quantizer."""
+    if name in ("quantizer", "bits") and "label" in dimensions:
+        label = value_text(it["label"])
+        return label.startswith(value_text(it[name])) if name == "quantizer" else "bits=" + value_text(it["bits"]) in label.split()
+    return name == "step" and "checkpoint" in dimensions and re.search(r"step[-_]?0*%s(?!\d)" % it["step"], _checkpoint(it)) is not None
+
+
+def _word(name, value):
+    """An average goes by its name alone, as in tables."""
+    return value_text(value) if name == "averaging" else dimension_text(name, value)
 
 
 def open_text(a, b, differ):
@@ -289,5 +303,5 @@ def open_text(a, b, differ):
     for name in known + differ:
         for it, other in ((a, b), (b, a)):
             if it[name] != other[name]:
-                return ", " + dimension_text(name, it[name])
+                return ", " + _word(name, it[name])
     return ""

@@ -2,13 +2,18 @@
 
 import math
 
-from .dimensions import value_text
-from .intervals import delta_spread
+from ..values import canonical
+from .dimensions import sweep_point, value_text
+from .intervals import delta_spread, spread_of
 from .observations import is_loss
+from .points import point_names
 
 NO_EFFECT = {"difference": 0.0, "rank_correlation": 0.0, "slope_ratio": 1.0}  # largest over smallest has no such value
 ONE_TRAINING_RUN = "One training run: the intervals cover other text and other calibration data, not another seed."
+ONE_TRAINING_RUN_EACH = ONE_TRAINING_RUN.replace("One training run", "One training run each")
+CAVEATS = (ONE_TRAINING_RUN, ONE_TRAINING_RUN_EACH)  # the last of the findings, where intervals are over no seeds
 _MOST_METHODS = 3
+_NO_SPREAD = ": no spread)"
 
 
 def signed(value):
@@ -16,17 +21,26 @@ def signed(value):
     return ("−" if value < 0 else "+" if value > 0 else "") + "%.4g" % abs(value)
 
 
-def _short(value):
-    return "%.2g" % abs(value)
+def alike(spread, value=None, least=0):
+    """(value, low, high, detectable) with the same decimals, at least so many: as many as show two digits of half the interval's
+    width, and what is not 0 as something else than 0. The value is the mean unless it is given, `detectable` "" if it is not known."""
+    value, (low, high) = spread.mean if value is None else value, spread.interval
+    numbers = [value, low, high, *([] if spread.detectable is None else [spread.detectable])]
+    places = 1 - math.floor(math.log10((high - low) / 2)) if high > low else 4 if value else 0
+    decimals = next((d for d in range(max(places, least), 12) if all(round(number, d) for number in numbers if number)), 12)
+    shown = [("−" if number < 0 else "+" if number > 0 else "") + "%.*f" % (decimals, abs(number)) for number in numbers]
+    return shown if len(shown) == 4 else [*shown, ""]
 
 
-def _alike(value, interval):
-    """A value and the ends of its interval with the same decimals: as many as show two digits of half its width, and an end
-    that is not 0 as something else than 0."""
-    numbers = [value, *interval]
-    places = 1 - math.floor(math.log10((interval[1] - interval[0]) / 2)) if interval[1] > interval[0] else 4 if value else 0
-    decimals = next((d for d in range(max(places, 0), 12) if all(round(number, d) for number in numbers if number)), 12)
-    return [("−" if number < 0 else "+" if number > 0 else "") + "%.*f" % (decimals, abs(number)) for number in numbers]
+def no_spread(spread):
+    """ "all 60 blocks have the same value": there is no interval to tell. """
+    return "all %s have the same value" % spread.sample.partition(",")[0]
+
+
+def _interval(spread, ends):
+    """ " (95 % interval 0.004 to 0.024 over 60 blocks, block bootstrap of 10)". """
+    return " (%s%s" % (no_spread(spread), _NO_SPREAD) if spread.is_constant else " (95 %% interval %s to %s over %s)" % (
+        *ends, spread.sample)
 
 
 def first_spread(row):
@@ -92,6 +106,26 @@ def title_of(spec):
     return "%s%s: rank correlation with %s" % (spec.a.name, of, spec.over or spec.b.name)
 
 
+def heading_of(contrast):
+    """The title of its section, unlike that of any other contrast beside it."""
+    return title_of(contrast.spec) + (", " + contrast.apart if contrast.apart else "")
+
+
+def tell_apart(contrasts):
+    """Sets `apart` of contrasts of one title: what they measure, at which checkpoints they compare, what agrees in them, as far as they
+    differ in it."""
+    for words in (lambda spec: "by " + _measured(spec),
+                  lambda spec: {"last": "at the last checkpoint", "first": "at the first checkpoint"}.get(spec.at, "at all checkpoints"),
+                  lambda spec: "at equal " + " and ".join(spec.match) if spec.match else ""):
+        of_title = {}
+        for contrast in contrasts:
+            of_title.setdefault(heading_of(contrast), []).append(contrast)
+        for equal in of_title.values():
+            if len({words(contrast.spec) for contrast in equal}) > 1:
+                for contrast in equal:
+                    contrast.apart = " ".join(filter(None, [contrast.apart, words(contrast.spec)]))
+
+
 def summary_of(contrast):
     """Counts what the rows of a difference decide; "" where there is nothing to count."""
     spec, rows = contrast.spec, contrast.rows
@@ -107,9 +141,10 @@ def summary_of(contrast):
         return " (%d before correction)" % count(is_lower, "at once", "alone") if count(is_lower, "alone") else ""
     unknown = decisions.count("no interval")
     comparisons = max([1] + [spread.comparisons for row in rows for spread in row.spreads])
-    return "%s against %s: %s is lower in %d of %d pairs%s, no significant difference in %d, higher in %d%s%s%s; differences from %s to %s%s. " \
+    return "%s against %s%s: %s is lower in %d of %d pairs%s, no significant difference in %d, higher in %d%s%s%s; differences from %s to %s%s. " \
         "Pairs along one training run are not independent, so their number is not a sample size." % (
-            spec.a.name, spec.b.name, _measured(spec), count(True, "at once"), len(rows), before(True),
+            spec.a.name, spec.b.name, " " + contrast.apart if contrast.apart else "", _measured(spec),
+            count(True, "at once"), len(rows), before(True),
             len(rows) - decisions.count("at once") - unknown, count(False, "at once"), before(False),
             ", without an interval in %d" % unknown if unknown else "",
             ", with all %d comparisons at once" % comparisons if comparisons > 1 else "",
@@ -129,13 +164,16 @@ def sentence_of(spec, row):
     out += "."
     for spread in row.spreads:
         mean = signed(spread.mean) + ", "
+        if spread.is_constant:
+            out += " Over %s, paired: %s%s, no spread." % (spread.sample, mean, no_spread(spread))
+            continue
         if spread.resampled is None:
-            out += " Over %s, paired: %s95 %% t interval %s%s." % (spread.sample, mean, _ends(spread.interval), _family(spread))
+            out += " Over %s, paired: %s95 %% interval %s%s." % (spread.sample, mean, _ends(spread.interval), _family(spread))
         else:
             out += " Over %s: %s95 %% interval of resamples %s%s." % (
                 spread.sample, "" if spread is first_spread(row) else mean, _ends(spread.interval), _family(spread))
         if spec.statistic in NO_EFFECT:
-            out += " An effect of %.2g would have been detected in 4 of 5 such samples." % spread.detectable
+            out += " An effect of %.4g would have been detected in 4 of 5 such samples." % spread.detectable
     return out + " ".join(["", *_verdict(spec, row, value), *row.notes])
 
 
@@ -169,32 +207,32 @@ def _verdict(spec, row, value):
                                    else "has the lower loss" if spec.of == "loss" else "costs less", samples)
 
 
-def finding_of(spec, row, metric_of_all=""):
+def finding_of(spec, row, metric=""):
     """The same in one sentence: "At step1200, rtn bits=3: decayed loses 0.014 nats per token more to quantization than constant
-    (95 % interval 0.004 to 0.024 over 60 validation items)." `metric_of_all` is left out: all rows are of it."""
+    (95 % interval 0.004 to 0.024 over 60 blocks, block bootstrap of 10)." `metric` is named beside what the row says."""
     spread, decision, value = first_spread(row), decision_of(spec, row), shown_value(row)
-    shown, interval = signed(value), " (no interval is known)"
+    shown, interval, missed = signed(value), " (no interval is known)", ""
     if spread:
-        shown, *ends = _alike(value, spread.interval)
+        shown, *ends, detectable = alike(spread, value)
         if not spec.of_metric and decision in ("at once", "alone") and spec.is_difference:
             ends = [end.lstrip("+−") for end in (ends if value > 0 else ends[::-1])]  # "less" says the sign
-        interval = " (95 %% interval %s to %s over %s)" % (*ends, spread.sample)
+        interval = _interval(spread, ends)
         if decision == "alone":
             interval += ", but not with all %d comparisons at once" % spread.comparisons
-    what = ", ".join(filter(None, (", " + row.what + ", ").replace(", %s, " % metric_of_all, ", ", 1).split(", "))) \
-        if metric_of_all else row.what
+        if detectable and not spread.is_constant:
+            missed = "; %s would have been detected in 4 of 5 such samples" % detectable.lstrip("+")
+    what = ", ".join(filter(None, [row.what, metric]))
     where = "At %s: " % what if what else ""
-    a, b, metric = spec.a.name, spec.b.name, spec.of_metric
-    unit = _unit(spec, row) if metric else " nats per token"
+    a, b, of_metric = spec.a.name, spec.b.name, spec.of_metric
+    unit = _unit(spec, row) if of_metric else " nats per token"
     if not spec.is_difference:
         return "%s%s is %s%s." % (where, title_of(spec), shown, interval)
     if decision in ("none", "no interval"):
-        missed = "; %s would have been detected in 4 of 5 such samples" % _short(spread.detectable) if spread else ""
         return "%sno significant difference between %s and %s%s: %s%s%s%s." % (
-            where, a, b, " in " + metric if metric else "", shown, unit, interval, missed)
+            where, a, b, " in " + of_metric if of_metric else "", shown, unit, interval, missed)
     size, lower = shown.lstrip("+−"), "lower" if value < 0 else "higher"
-    if metric:
-        return "%s%s of %s is %s%s %s than of %s%s." % (where, metric, a, size, unit, lower, b, interval)
+    if of_metric:
+        return "%s%s of %s is %s%s %s than of %s%s." % (where, of_metric, a, size, unit, lower, b, interval)
     if spec.of == "loss" or spec.at_equal_loss:
         return "%squantized, %s has a loss %s nats per token %s than %s%s." % (where, a, size, lower, b, interval)
     return "%s%s loses %s nats per token %s to quantization than %s%s." % (
@@ -208,38 +246,64 @@ def _from_a_capital(text):
 def findings_of(contrasts, observations):
     """What the contrasts say: first those of one row that is decided with all comparisons at once, then the counts of each contrast
     of several rows, then a sentence for each other row, the decided ones first; and what could not be compared. Without contrasts
-    one of what quantization costs at the last checkpoint. At the end what a single training run cannot say."""
-    sure, counts, at_once, alone, open_, one_run = [], [], [], [], [], False
-    metrics = {value_text(row.a["metric"]) for contrast in contrasts for row in contrast.rows}
-    metric = metrics.pop() if len(metrics) == 1 else ""
+    what quantization costs at the last checkpoint, a sentence for each point of a sweep. At the end what a single training run
+    cannot say."""
+    sure, counts, at_once, alone, open_, trainings, one_run = [], [], [], [], [], set(), False
+    several = len({_metric_of(row) for contrast in contrasts for row in contrast.rows}) > 1
     for contrast in contrasts:
         counted = summary_of(contrast)
         counts += [counted] * bool(counted)
         for row in contrast.rows:
+            metric = _metric_of(row) if several and not contrast.spec.of_metric else ""
             {"at once": at_once if counted else sure, "alone": alone}.get(decision_of(contrast.spec, row), open_).append(
-                _from_a_capital(finding_of(contrast.spec, row, metric)))
+                _from_a_capital(finding_of(contrast.spec, row, "" if metric in row.what.split(", ") else metric)))
+            trainings.update(canonical(sweep_point(side.record)) for side in (row.a, row.b) if side)
             one_run |= not any(spread.kind == "seeds" for spread in row.spreads)
-    out = sure + counts + at_once + alone + open_
+    out = list(dict.fromkeys(sure + counts + at_once + alone + open_))  # two contrasts may hold one pair
     if not out:
-        out = list(filter(None, [_costs_at_the_end(observations)]))
-        one_run = bool(out)
+        for point, sentence, has_seeds in _costs_at_the_end(observations):
+            out.append(sentence)
+            trainings.add(point)
+            one_run |= not has_seeds
     out += ["Not compared: %s." % problem for contrast in contrasts for problem in contrast.problems]
-    return out + [ONE_TRAINING_RUN] * one_run
+    return out + [CAVEATS[len(trainings) > 1]] * one_run
+
+
+def _metric_of(row):
+    return value_text(row.a["metric"])
 
 
 def _costs_at_the_end(observations):
-    """ "At step1200: quantized by rtn bits=3, the loss changes by +0.03 nats per token (...); by gptq bits=3, ...". """
-    losses = [it for it in observations if not it.is_float and it.floating is not None and it.is_base and is_loss(it.record)]
-    last = next((it for it in losses if it.is_last and it.record["averaging"] is None), None)
-    if last is None:
-        return ""
-    same = [it for it in losses if (it.weights, it.seed, it.record["label"], it.record["job"])
-            == (last.weights, last.seed, last.record["label"], last.record["job"])][:_MOST_METHODS]
-    words = []
-    for it in same:
-        spread = delta_spread(it)
-        shown, *ends = _alike(it.delta, spread.interval) if spread else (signed(it.delta),)
-        interval = " (95 %% interval %s to %s over %s)" % (*ends, spread.sample) if spread else ""
-        words.append(("by %s, %s" if words else "quantized by %s, the loss changes by %s nats per token")
-                     % (value_text(it["label"]), shown) + interval)
-    return "At %s: %s." % (value_text(last["checkpoint"]), "; ".join(words))
+    """(point, sentence, whether it is over seeds) of each point of a sweep: "At peak 0.003, step1200: quantized by rtn bits=3, the
+    loss changes by +0.03 nats per token (...); by gptq bits=3, ...", of several seeds their mean."""
+    points, of_point = [], {}
+    for it in observations:
+        if it.has_delta and it.is_base:
+            points.append(sweep_point(it.record))
+            of_point.setdefault(canonical(points[-1]), []).append(it)
+    for point, name in point_names(points).items():
+        losses = sorted(of_point[point], key=lambda it: it.seed)
+        last = next((it for it in losses if it.is_last and it.record["averaging"] is None), None)
+        if last is None:
+            continue
+        cells = {}
+        for it in losses:
+            if (it.weights, it.record["label"], it.text) == (last.weights, last.record["label"], last.text):
+                cells.setdefault(it.cell, []).append(it)
+        words = []
+        for cell in list(cells.values())[:_MOST_METHODS]:
+            text, interval = _cost_text(cell, not words)
+            if words and words[-1].endswith(interval) and interval.endswith(_NO_SPREAD):
+                words[-1] = words[-1][:-len(interval)]  # it is said once, behind the last
+            words.append(text + interval)
+        where = ", ".join(filter(None, [name if len(of_point) > 1 else "", value_text(last["checkpoint"])]))
+        yield point, "At %s: %s." % (where, "; ".join(words)), all(len(cell) > 1 for cell in cells.values())
+
+
+def _cost_text(of_seeds, is_first):
+    """ "quantized by rtn bits=3, the loss changes by +0.03 nats per token", " (95 % interval ...)". """
+    it = of_seeds[0]
+    spread = spread_of("seeds", [each.delta for each in of_seeds]) if len(of_seeds) > 1 else delta_spread(it)
+    shown, *ends, _ = alike(spread) if spread else (signed(it.delta), "")
+    return ("quantized by %s, the loss changes by %s nats per token" if is_first else "by %s, %s") % (
+        value_text(it["label"]), shown), _interval(spread, ends) if spread else ""

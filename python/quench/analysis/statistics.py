@@ -141,7 +141,7 @@ def _add_items(of_seeds, statistic, spreads, notes):
         if len(of_seeds) > 1:
             _add_items(of_seeds[:1], statistic, spreads, notes)
             return
-        notes.append("No spread over validation items: the cells share fewer than 2.")
+        notes.append("No interval over items: the cells share fewer than 2.")
         return
     places = {}  # a float model serves several cells
     for record in records:
@@ -153,11 +153,10 @@ def _add_items(of_seeds, statistic, spreads, notes):
     known = np.sort(values[~np.isnan(values)])
     undefined = 1 - len(known) / RESAMPLES
     if undefined > (1 - CONFIDENCE) / 2:  # more than the interval leaves out on a side: it has no end there
-        notes.append("No interval over validation items: in %.0f %% of the resamples there is no such number."
-                     % (100 * undefined))
+        notes.append("No interval over %s: in %.0f %% of the resamples there is no such number." % (sample.units, 100 * undefined))
         return
     value = float(np.mean([statistic(*_losses(cells)) for cells in of_seeds]))
     error = float(known.std(ddof=1))
-    spread = Spread("items", len(sample.sizes), value, error, error, None, sample.degrees_of_freedom, sample.run,
+    spread = Spread("items", len(sample.sizes), value, error, error, None, sample.degrees_of_freedom, sample.units, sample.run,
                     len(sample.sizes) if sample.by_documents else 0, known)
     spreads.append(replace(spread, interval=spread.at(CONFIDENCE)))

@@ -9,6 +9,7 @@ import re
 import sys
 
 from ..status import INVALID_ARGUMENT, Error
+from ..values import member
 
 MOST_LOOKS = 20
 
@@ -68,7 +69,7 @@ def judged(request):
             "items": measured.n, "sample": measured.sample, "overlap": warnings[0] if warnings else None}
     below = "  %s %.6g -> %.6g %s over %s\n" % (noun, floating["value"], quantized["value"], unit, measured.sample)
     if request["budget"] is None:
-        word, sentence = compared(request, measured, name, low, high)
+        word, sentence = compared(floating, quantized, request["names"], measured)
         return {"text": sentence + "\n" + below, "data": {**data, "verdict": word}, "what": sentence, "warnings": warnings}
     budget = budget_of(request["budget"])
     looks = Looks(request["home"], question_of(floating, quantized, budget), text_of(floating), request["looks"])
@@ -94,13 +95,24 @@ def gated(verdict, measured, name, budget):
         verdict.more, measured.units)
 
 
-def compared(request, measured, name, low, high):
-    first, second = request["names"]
-    tail = "%s %s, 95 %% interval %s to %s" % (name, percent(measured.value), percent(low), percent(high))
+def is_quantized(record):
+    """Whether quantization stands between the model and weights as they were trained: by a quantizer here, or in what is stored."""
+    return record["quantizer"] is not None or member(record["checkpoint"], "stored") is not None
+
+
+def compared(floating, quantized, names, measured):
+    (first, second), (name, noun, _), (low, high) = names, what_is_measured(floating), measured.limits(0.95)
+    if floating["items"] == quantized["items"]:
+        return "not told apart", "no significant difference between %s and %s: identical %s in all %d %s" % (
+            first, second, "losses" if noun == "loss" else "answers", measured.n, measured.units)
+    is_cost = is_quantized(quantized) and not is_quantized(floating)
+    tail = "%s %s, 95 %% interval %s to %s" % (
+        name if is_cost or noun == "accuracy" else "difference", percent(measured.value), percent(low), percent(high))
     if low <= 0 <= high:
         return "not told apart", "no significant difference between %s and %s: %s" % (first, second, tail)
     word = "costs more" if measured.value > 0 else "costs less"
-    return word, "%s %s than %s: %s" % (second, word, first, tail)
+    said = word if is_cost else "has a %s %s" % ("higher" if (measured.value > 0) == (noun == "loss") else "lower", noun)
+    return word, "%s %s than %s: %s" % (second, said, first, tail)
 
 
 def _overlaps(request, floating):

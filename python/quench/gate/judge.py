@@ -38,7 +38,7 @@ class Measured:
 
     value: float
     n: int
-    sample: str  # "113 validation items, block bootstrap of 15", "40 documents", "1000 questions"
+    sample: str  # "113 blocks, block bootstrap of 15", "40 documents", "1000 questions"
     units: str  # "blocks", "documents" or "questions"
     limits: object  # of a two-sided confidence: (lower, upper)
     stderr: float
@@ -59,8 +59,6 @@ def loss_ratio(floating, quantized):
     rests = q - (1 + ratio) * f
     spread = sample.spread(rests)
     stderr, skewness = float(spread.stderr * sample.sizes.sum() / f.sum()), sample.skewness(rests)
-    units = "documents" if sample.by_documents else "blocks"
-    words = spread.sample if sample.by_documents else spread.sample.replace("validation items", "blocks")
 
     def quantile(confidence):
         return t_quantile(spread.degrees_of_freedom, confidence)
@@ -70,7 +68,7 @@ def loss_ratio(floating, quantized):
         shift = skewness * (2 * t * t + 1) / 6
         return (float(ratio) - (t - min(shift, 0.0)) * stderr, float(ratio) + (t + max(shift, 0.0)) * stderr)
 
-    return Measured(float(ratio), len(sample.sizes), words, units, limits, stderr, quantile)
+    return Measured(float(ratio), len(sample.sizes), spread.sample, sample.units, limits, stderr, quantile)
 
 
 def accuracy_drop(floating, quantized):

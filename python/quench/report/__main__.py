@@ -78,18 +78,21 @@ def _watch(options, made):
 
 
 def _tell(report, options):
+    from ..analysis.sentences import CAVEATS  # noqa: PLC0415
     from .expected import agreement  # noqa: PLC0415
     from .files import write_figures  # noqa: PLC0415
 
     if options.json:
         json.dump(report.json(), sys.stdout, ensure_ascii=False)
     elif options.conclude:
-        findings = report.findings
+        findings, caveats = ([text for text in report.findings if (text in CAVEATS) == is_caveat] for is_caveat in (False, True))
         shown = len(findings) if len(findings) <= _MOST_FINDINGS else _MOST_FINDINGS - 1
         for line in findings[:shown]:
             print(line)
         if shown < len(findings):
             print("... and %d more in the report" % (len(findings) - shown))
+        for line in caveats:  # however many findings there are
+            print(line)
         agreed = agreement(report.run, (report.about or {}).get("manifest"))
         if agreed:
             print(agreed)

@@ -17,13 +17,13 @@ _COLUMNS = (  # of cells_of(): title, whether it has numbers, meaning where the 
     ("method", "method", False, "label of the quantizer; float: the model as it was trained"),
     ("bits", "bits", True, "stored bits per weight, including scales and zeros"),
     ("bytes", "bytes", True, "of all weights as they are stored, the others in the checkpoint's type"), ("metric", "metric", False, ""),
-    ("value", "value", True, ""), ("stderr", "SE", True, "standard error of the value over validation items"),
+    ("value", "value", True, ""), ("stderr", "SE", True, "standard error of the value over blocks or questions"),
     ("unit", "unit", False, ""), ("delta", "Δ", True, "value minus that of the float model with the same weights"),
     ("error", "ΔQL %", True, "quantized/float − 1"),
-    ("items", "Δ over items", True, "95 % t interval over validation items, paired with the float model"),
-    ("draws", "Δ over draws", True, "95 % t interval over calibration draws"),
-    ("jitter", "Δ over jitter", True, "95 % t interval over orders of the same calibration rows"),
-    ("seeds", "Δ over seeds", True, "95 % t interval over seeds"),
+    ("items", "Δ over items", True, "95 % interval over blocks, documents or questions, paired with the float model's"),
+    ("draws", "Δ over draws", True, "95 % interval over calibration draws"),
+    ("jitter", "Δ over jitter", True, "95 % interval over orders of the same calibration rows"),
+    ("seeds", "Δ over seeds", True, "95 % interval over seeds"),
 )
 
 

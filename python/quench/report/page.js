@@ -43,10 +43,14 @@
     showlegend: false,
   });
 
+  // A line without markers; a single point of it has one, or it would not be seen.
+  const course = (trace, alone) => (trace.x.length > 1 ? { mode: "lines" } : { mode: "markers", marker: alone });
+
   const draw = {
     line: (trace) => ({ ...base(trace), mode: "lines+markers", marker: marker(trace),
       line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
-    float: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 5.5 }, opacity: 0.4 }),
+    float: (trace) => ({ ...base(trace), ...course(trace, { symbol: "line-ew-open", size: 26, line: { width: 5.5, color: color(trace) } }),
+      line: { color: color(trace), width: 5.5 }, opacity: 0.4 }),
     curve: (trace) => ({ ...base(trace), mode: "lines", line: { color: color(trace), width: 1.8, dash: at(data.dashes, trace.dash).dash } }),
     points: (trace) => ({ ...base(trace), mode: "markers", marker: marker(trace) }),
     interval: (trace) => ({
@@ -60,9 +64,10 @@
     }),
     guide: (trace) => ({ ...base(trace), mode: "lines", hoverinfo: "skip", hovertemplate: undefined,
       line: { color: theme().soft, width: trace.label === "no error" ? 1.3 : 0.8, dash: trace.label === "no error" ? "dash" : "solid" } }),
-    right: (trace) => ({ ...base(trace), mode: "lines", yaxis: "y2", opacity: 0.7,
+    right: (trace) => ({ ...base(trace), ...course(trace, { size: 5, color: color(trace) }), yaxis: "y2", opacity: 0.7,
       line: { color: color(trace), width: 1.6, dash: "dot" } }),
-    strip: (trace) => ({ ...base(trace), mode: "lines", yaxis: "y3", line: { color: color(trace), width: 1.6 } }),
+    strip: (trace) => ({ ...base(trace), ...course(trace, { size: 5, color: color(trace) }), yaxis: "y3",
+      line: { color: color(trace), width: 1.6 } }),
     join: (trace) => ({ ...base(trace), mode: "lines", hoverinfo: "skip", hovertemplate: undefined,
       line: { color: color(trace), width: 1, dash: at(data.dashes, trace.dash).dash } }),
     bar: (trace, panel) => ({
@@ -190,12 +195,13 @@
     out.yaxis.scaleanchor = "x";
     out.yaxis.constrain = "domain";
     out.xaxis.constrain = "domain";
-    // On the line, just inside the left edge, where the lines are furthest apart; that of the diagonal below its upper end,
-    // where no loss is.
+    // On the line, just inside the left edge, where the lines are furthest apart; that of the diagonal below its middle, beside the
+    // markers that lie on it.
+    const middle = (panel.range[0] + panel.range[1]) / 2;
     out.annotations = guides.map((guide) => ({
       text: plain(guide.label), showarrow: false, textangle: -45, font: { size: 11, color: theme().soft },
       ...(guide.label === "no error"
-        ? { x: guide.x.at(-1), y: guide.y.at(-1), xanchor: "right", yanchor: "top", xshift: -2 }
+        ? { x: middle, y: middle, xanchor: "center", yanchor: "middle", xshift: 10, yshift: -10 }
         : { x: guide.x[0], y: guide.y[0], xanchor: "left", yanchor: "bottom", xshift: 4, yshift: 2 }),
     }));
   }

@@ -10,9 +10,9 @@ import re
 from .. import __version__
 from ..analysis.dimensions import dimension, value_text
 from ..analysis.intervals import KINDS
-from ..analysis.sentences import (ONE_TRAINING_RUN, sentence_of, shown_bits_per_byte, shown_value, summary_of, title_of,
+from ..analysis.sentences import (CAVEATS, alike, heading_of, no_spread, sentence_of, shown_bits_per_byte, shown_value, summary_of,
                                   value_name)
-from ..values import is_number
+from ..values import canonical, is_number, member
 from . import look
 from .html_text import escape, packed, script_json
 from .page_data import page_data
@@ -20,6 +20,8 @@ from .plotly_script import packed_plotly
 from .provenance import figure_lines, provenance_html
 from .static_figure import static_panel
 
+_MOST_POINTS = 8  # of a sweep, named at the top
+_DECIMALS = 4  # of differences in tables, at least
 _MOST_ROWS = 4000  # of the table of cells: about 2 MB of page
 _MOST_STATIC = 24  # panels of a page that has them beside plotly.js
 _MOST_TRACES = 300  # of all of them: two seconds to draw
@@ -66,9 +68,15 @@ def _counted(count, one, several):
     return "%d %s" % (count, one if count == 1 else several)
 
 
+def _weights_of(it):
+    """Points of a sweep have sets of weights of their own, unless the content of these is the same."""
+    content = member(it.record["parts"], "weights")
+    return it.weights + (canonical(it.record["job"]) if content is None else canonical(content))
+
+
 def _summary(report):
     all_ = report.run.observations
-    out = ", ".join([_counted(len({it.weights for it in all_}), "set of weights", "sets of weights"),
+    out = ", ".join([_counted(len(set(map(_weights_of, all_))), "set of weights", "sets of weights"),
                      _counted(len({value_text(it["label"]) for it in all_ if not it.is_float}), "method", "methods"),
                      _counted(len(all_), "value", "values")])
     failed = len(report.run.failed)
@@ -82,8 +90,13 @@ def _findings_html(report):
     if not report.findings:
         return ""
     first, *rest = report.findings
-    summaries = [text for text in map(summary_of, report.contrasts) if text and text != first]
-    ends = rest[-1:] if rest[-1:] == [ONE_TRAINING_RUN] else []
+    ends = [text for text in rest[-1:] if text in CAVEATS]
+    if any(contrast.rows for contrast in report.contrasts):
+        summaries = [text for text in map(summary_of, report.contrasts) if text and text != first]
+    else:
+        summaries = [text for text in rest[:_MOST_POINTS - 1] if text not in ends]
+        left = len(rest) - len(ends) - len(summaries)
+        summaries += ["... and %d more: quench report %s --json has all." % (left, report.place)] if left else []
     return '<section id="finding"><p class="finding">%s</p>%s</section>\n' % (
         escape(first), "".join("<p>%s</p>" % escape(text) for text in summaries + ends))
 
@@ -132,22 +145,32 @@ def _legend_html(figure, index):
     return '<div class="legend" data-figure="%d">%s</div>' % (index, "".join(out))
 
 
+def _signed(value, decimals=_DECIMALS):
+    """With a real minus sign, as in sentences."""
+    return ("%+.*f" % (decimals, value)).replace("-", "−")
+
+
 def _interval_cell(spread):
-    out = '<td class="n" data-v="%r">%+.4f [%+.4f, %+.4f] <small>%s</small>' % (
-        spread.mean, spread.mean, *spread.interval, escape(spread.sample))
+    mean, low, high, detectable = alike(spread, least=_DECIMALS)
+    decimals = len(mean.partition(".")[2])
+    out = '<td class="n" data-v="%r">%s ' % (spread.mean, mean)
+    if spread.is_constant:
+        return out + "<small>%s: no spread</small></td>" % escape(no_spread(spread))
+    out += "[%s, %s] <small>%s</small>" % (low, high, escape(spread.sample))
     if spread.simultaneous:
-        out += "<br><small>all %d at once [%+.4f, %+.4f]</small>" % (spread.comparisons, *spread.simultaneous)
-    if spread.detectable is not None:
-        out += "<br><small>detectable %.2g</small>" % spread.detectable
+        out += "<br><small>all %d at once [%s, %s]</small>" % (
+            spread.comparisons, *(_signed(end, decimals) for end in spread.simultaneous))
+    if detectable:
+        out += "<br><small>detectable %s</small>" % detectable.lstrip("+")
     return out + "</td>"
 
 
 def _row_html(row, kinds, has_bits):
     value, bits = shown_value(row), shown_bits_per_byte(row)
     spreads = {spread.kind: spread for spread in row.spreads}
-    of_bits = "<td></td>" if bits is None else '<td class="n" data-v="%r">%+.4f</td>' % (bits, bits)
-    return '<tr><td>%s</td><td class="n" data-v="%r">%+.4f</td>%s%s</tr>' % (
-        escape(row.what), value, value, of_bits if has_bits else "",
+    of_bits = "<td></td>" if bits is None else '<td class="n" data-v="%r">%s</td>' % (bits, _signed(bits))
+    return '<tr><td>%s</td><td class="n" data-v="%r">%s</td>%s%s</tr>' % (
+        escape(row.what), value, _signed(value), of_bits if has_bits else "",
         "".join(_interval_cell(spreads[kind]) if kind in spreads else "<td></td>" for kind in kinds))
 
 
@@ -177,7 +200,7 @@ def _contrasts_html(report):
            "%s in all: “at once” is the interval that holds for all of them together, “detectable” the smallest effect that 4 of 5 "
            "such samples would have shown.</p>\n" % _counted(rows, "comparison", "comparisons")]
     for contrast in report.contrasts:
-        out.append("<h3>%s</h3>" % escape(title_of(contrast.spec)))
+        out.append("<h3>%s</h3>" % escape(heading_of(contrast)))
         summary = summary_of(contrast)
         out += ["<p>%s</p>" % escape(summary)] if summary else []
         out += ['<p class="bad">Not compared: %s.</p>' % escape(problem) for problem in contrast.problems]
@@ -211,6 +234,7 @@ def _health_html(report):
 def _number_cell(value, text):
     """Rows are sorted by the value, which is left out where it is the text."""
     whole = "%.7g" % value
+    text = re.sub(r"(?<!\w)-(?=\d)", "−", text)
     return '<td class="n"%s>%s</td>' % ("" if whole == text else ' data-v="%s"' % whole, escape(text))
 
 
@@ -224,5 +248,5 @@ def _cells_html(report):
         "<p>The first %d of %d rows; <code>quench report %s --format csv --figure table</code> writes all.</p>" % (
             _MOST_ROWS, len(table.rows), escape(report.place))
     return ('<section id="cells"><h2>Cells</h2><p><label class="filter">Rows with <input type="search" class="filter" '
-            'placeholder="gptq step400" aria-label="filter rows"></label> Click a heading to sort. Draw 0 of each method; ± is a '
-            "95 %% t interval.</p>%s%s</section>\n" % (_table(table.columns, rows, " tall"), more))
+            'placeholder="gptq step400" aria-label="filter rows"></label> Click a heading to sort. Draw 0 of each method; ± is half of a '
+            "95 %% interval.</p>%s%s</section>\n" % (_table(table.columns, rows, " tall"), more))

@@ -114,13 +114,14 @@ class Figure:
 
     def share_x(self):
         """Gives all panels the horizontal range that holds what each of them shows, from 0 unless that would leave more than a
-        third of it empty."""
+        third of it empty; of a single place from 0 in any case."""
         ends = [value for panel in self.panels for trace in panel.traces if trace.kind != "guide" for value in trace.x]
         low, high = (min(ends), max(ends)) if ends else (0, 0)
-        if high > low:
-            room = 0.04 * (high - low)
-            for panel in self.panels:
-                panel.across = [0.0 if 0 < low <= high / 3 else low - room, high + room]
+        room, begin = 0.04 * (high - low), low <= high / 3
+        if low == high > 0:
+            room, begin = 0.1 * high, True
+        for panel in self.panels if room > 0 else ():
+            panel.across = [0.0 if low > 0 and begin else low - room, high + room]
         return self
 
     def drop_empty(self):

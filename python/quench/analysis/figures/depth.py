@@ -111,7 +111,8 @@ def _panel(options, y, of):
     heat = Trace("heat", _TITLES[y])
     for x, (it, rows) in enumerate(columns):
         where = "%g" % it[axis] if axis else value_text(it["checkpoint"])
-        panel.categories.append(where + ("\n%+.3g" % math.fsum(value for _, value in rows) if y in ("first", "delta") else ""))
+        panel.categories.append(where + (
+            ("\n%+.3g" % math.fsum(value for _, value in rows)).replace("-", "−") if y in ("first", "delta") else ""))
         for name, value in rows:
             heat.x.append(x)
             heat.y.append(names.index(name))

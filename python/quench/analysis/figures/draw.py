@@ -14,6 +14,7 @@ _WIDE = 1.1  # letters of a line are wider than the mean of a whole title by at 
 _LEAST = 5  # of a title's letters, in points
 _SMALL = 4.5  # of a marker, in points
 _BAND = 3.6  # of the float model's line, in points: a line of a quantized model on it leaves both to be seen
+_ALONE = 18  # of a single point of it
 _LEVELS = 12  # of contours
 _MOST_NAMED = 24  # rows of cells, or categories, that have a name beside them
 
@@ -136,6 +137,8 @@ class Pen:
                 self.draw_bar(trace, axes, bars.index(trace), len(bars))
             else:
                 getattr(self, "draw_" + trace.kind)(trace, {"strip": strip, "right": right}.get(trace.kind, axes))
+        if strip:  # once all of its lines are drawn: it ends what axes do by themselves
+            strip.set_ylim(bottom=min([0, *(y for trace in panel.traces if trace.kind == "strip" for y in trace.y)]))
         if panel.rows:
             shown = range(0, len(panel.rows), math.ceil(len(panel.rows) / _MOST_NAMED))
             axes.set_yticks(shown, [panel.rows[i] for i in shown], fontsize="small")
@@ -193,7 +196,8 @@ class Pen:
         return {"marker": MARKS.get(mark, "*"), "markersize": 11, "markeredgecolor": self.paper}
 
     def draw_float(self, trace, axes):
-        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=_BAND, alpha=0.35, gid=trace.name)
+        alone = {"marker": "_", "markersize": _ALONE, "markeredgewidth": _BAND} if len(trace.x) == 1 else {}
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=_BAND, alpha=0.35, gid=trace.name, **alone)
 
     def draw_curve(self, trace, axes):
         axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.1, linestyle=DASHES[trace.dash % len(DASHES)],
@@ -215,11 +219,10 @@ class Pen:
                       va="bottom")
 
     def draw_right(self, trace, axes):
-        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.2, linestyle=":", gid=trace.name)
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.2, linestyle=":", gid=trace.name, **_alone(trace))
 
     def draw_strip(self, trace, axes):
-        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.2, gid=trace.name)
-        axes.set_ylim(bottom=min(0, *trace.y))
+        axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=1.2, gid=trace.name, **_alone(trace))
 
     def draw_join(self, trace, axes):
         axes.plot(trace.x, trace.y, color=self.color(trace.color), linewidth=0.6, gid=trace.name, zorder=1)
@@ -280,6 +283,11 @@ class Pen:
                 out.append(Line2D([], [], color=self.ink if is_float else GRAY, alpha=0.35 if is_float else 1, label=text,
                                   linestyle="-" if is_float else ":", linewidth=_BAND if is_float else 1.2))
         return out
+
+
+def _alone(trace):
+    """A single point of a line needs a mark to be seen."""
+    return {"marker": ".", "markersize": _SMALL} if len(trace.x) == 1 else {}
 
 
 def _power_of_ten(value, _place=None):

@@ -59,7 +59,7 @@ def curves(options, observations, palette, schedules=None):
     bars = None if is_loss else spread_kind(options, panels)
     axis = _axis(options, panels)
     y_of, factor, y_title = _measure(options)
-    numbers, drawn, without_x, found_right = [], 0, 0, False
+    spreads, drawn, without_x, found_right = [], 0, 0, False
 
     def x_of(it):
         return it.position + 1 if axis == "position" else it[axis] if is_number(it[axis]) else None
@@ -84,7 +84,7 @@ def curves(options, observations, palette, schedules=None):
                 drawn += kind == "line"
                 spread = point_spread(bars, it, replicates, y_of, factor(it)) if bars and kind == "line" else None
                 if spread:
-                    numbers.append(spread.n)
+                    spreads.append(spread)
                     _add_interval(interval, it, x, spread)
             into.traces += [trace] + ([interval] if interval.x else [])
 
@@ -139,14 +139,15 @@ def curves(options, observations, palette, schedules=None):
             draw(of.floating, "float", panel)
         draw(of.quantized, "line", panel)
         out.panels.append(panel)
-    out.legend = legend_of(out.panels, ink.colors, ink.dashes) + spread_note(bars, drawn, len(numbers))
+    _drop_single_rates(out.panels)
+    out.legend = legend_of(out.panels, ink.colors, ink.dashes) + spread_note(bars, drawn, len(spreads))
     out.caption = "Loss of the float model and of the quantized models, in nats per token." if is_loss else \
         "ΔCE: loss of the quantized model minus that of the float model on the same weights, in nats per token." \
         if options.y == "delta" else "ΔQL = L(quantized)/L(float) − 1, on the same weights and validation data."
     if not panels:
         out.caption += NOTHING
         return out
-    out.caption += ("" if is_loss else " " + spread_caption(bars, numbers)) + seeds_caption(panels)
+    out.caption += ("" if is_loss else " " + spread_caption(bars, spreads)) + seeds_caption(panels)
     if found_right:
         out.caption += " Dotted, on the right axis: %s of the float model." % options.right
     elif options.right not in ("", "lr"):
@@ -157,6 +158,14 @@ def curves(options, observations, palette, schedules=None):
         out.caption += " %d points without %s are left out." % (without_x, AXES[axis])
     out.caption += mixed_machines(observations)
     return out
+
+
+def _drop_single_rates(panels):
+    """A strip in which no learning rate is known at two places shows none of its course."""
+    if all(len(set(trace.x)) < 2 for panel in panels for trace in panel.traces if trace.kind == "strip"):
+        for panel in panels:
+            panel.strip_title = ""
+            panel.traces = [trace for trace in panel.traces if trace.kind != "strip"]
 
 
 def _axis(options, panels):
@@ -201,7 +210,7 @@ def loss_plane(options, observations, palette):
                     seen += [x, y]
                     errors.append(it.error)
             lines.append(trace)
-        size = max(seen) - min(seen)
+        size = max(seen) - min(seen) or 0.01 * abs(max(seen))
         margin = max(0.04 * size, 1e-6 * abs(max(seen)))
         panel.low, panel.high = min(seen) - max(margin, _LABEL_ROOM * size), max(seen) + margin
         panel.traces = _guides(min(errors), max(errors), panel.low, panel.high)
@@ -329,7 +338,7 @@ def loss_vs_bytes(options, observations, palette):
 
 def bars(options, observations, palette):
     out = Figure(options.kind, options.title or "What each method costs")
-    panels, colors, numbers, drawn = series_of(options, observations), {}, [], 0
+    panels, colors, spreads, drawn = series_of(options, observations), {}, [], 0
     kind = spread_kind(options, panels)
     y_of, factor, y_title = _measure(options)
     for of in panels:
@@ -347,7 +356,7 @@ def bars(options, observations, palette):
                 spread = point_spread(kind, it, replicates, y_of, factor(it)) if kind else None
                 drawn += 1
                 if spread:
-                    numbers.append(spread.n)
+                    spreads.append(spread)
                 _add(trace, it, panel.categories.index(category), spread.mean if spread else seed_mean(replicates, y_of))
                 low, high = spread.interval if spread else (trace.y[-1], trace.y[-1])  # no interval: both ends
                 trace.low.append(low)
@@ -356,12 +365,12 @@ def bars(options, observations, palette):
         if panel.traces:
             out.panels.append(panel)
     out.legend = [(kind, index, text, "bar") for kind, index, text, _ in legend_of(out.panels, colors, {})]
-    out.legend += spread_note(kind, drawn, len(numbers))
+    out.legend += spread_note(kind, drawn, len(spreads))
     out.caption = "%s of %s. %s" % (
         "ΔCE: loss of the quantized model minus that of the float model" if options.y == "delta" else
         "ΔQL = L(quantized)/L(float) − 1", "all checkpoints" if options.at == "all" else
-        "the %s checkpoint of each branch" % options.at, spread_caption(kind, numbers))
-    if numbers and kind != "items":
+        "the %s checkpoint of each branch" % options.at, spread_caption(kind, spreads))
+    if spreads and kind != "items":
         out.caption += " A bar with an interval is as high as the mean, one without as its single value."
     out.caption += mixed_machines(observations)
     return out

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from ...values import canonical, is_number, member
 from ..dimensions import dimension_text, ordered, sweep_point, value_text
-from ..intervals import OMITS, Spread, delta_spread, spread_of
+from ..intervals import OMITS, delta_spread, sample_text, spread_of
 from ..observations import is_loss
 from ..points import point_names
 
@@ -188,19 +188,18 @@ def point_spread(kind, point, replicates, of, factor):
     return spread_of(kind, values) if len(values) >= 2 else None
 
 
-def spread_caption(kind, numbers):
-    """What the bars over so many values each mean."""
+def spread_caption(kind, spreads):
+    """What the bars of these spreads mean."""
     if kind is None:
         return "No bars are drawn."
-    if not numbers:
-        return "No bars: no cell has two %s to take a spread over." % ("validation items" if kind == "items" else kind)
-    over = Spread(kind, max(numbers), 0).sample
+    if not spreads:
+        return "No bars: no cell has two %s to take a spread over." % ("blocks" if kind == "items" else kind)
     way = {"items": ", paired with the float model's",
            "draws": ", where there are any; the tick is the mean, the line draw 0",
            "jitter": ", where there are any; the tick is the mean, the line the rows as they come",
            "seeds": "; tick and line are their mean"}[kind]
-    return "Bars: 95 %% t interval of the mean over %s%s%s. They do not cover %s.%s" % (
-        "" if min(numbers) == max(numbers) else "%d to " % min(numbers), over, way, OMITS[kind],
+    return "Bars: 95 %% interval of the mean over %s%s. They do not cover %s.%s" % (
+        sample_text(kind, spreads), way, OMITS[kind],
         " Methods without calibration data have no such bars." if kind in ("draws", "jitter") else "")
 
 
@@ -209,7 +208,7 @@ def spread_note(kind, drawn, spreads):
     if not 0 < spreads < drawn:
         return []
     return [("note", 0, "without an interval: one %s, no spread" % {"draws": "draw", "jitter": "order of rows", "seeds": "seed",
-                                                             "items": "item"}[kind], -1)]
+                                                             "items": "block"}[kind], -1)]
 
 
 def mixed_machines(observations):

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...run_records import _unseal
 from ...values import canonical, is_number, member, sweep_values
-from ..dimensions import dimension_text, sweep_point
+from ..dimensions import dimension, dimension_text, sweep_point
 from ..points import point_names
 from .data import Figure, Panel, Trace, legend_of
 
@@ -23,7 +23,7 @@ _UNSEALED = b'{"gradient_norm":'  # how rows begin that an earlier version wrote
 class TrainingCurve:
     """One training, or what a fork adds to another: a row for each step."""
 
-    branch: str
+    branch: str  # None where checkpoints have none
     name: str = ""  # the branch and, of a sweep, what its point sets, seeds too
     job: int = 0
     line: str = ""  # what other figures call it, so that a line has one name and colour on a page
@@ -60,9 +60,12 @@ def training_curves(run):
                 for path, value in sweep_values(member(record["environment"], "sweep"))))
             points.setdefault(record["job"], sweep_point(record))
     names = point_names(list(points.values()))
+    branches = {dimension(record, "branch") for record in run.records}
     for curve in curves:
+        if branches == {None}:
+            curve.branch = None  # a training without forks, whose log has the name of the run
         point = names[canonical(points[curve.job])] if len(names) > 1 and curve.job in points else ""
-        curve.line = curve.branch + (", " + point if point else "")
+        curve.line = ", ".join(filter(None, [curve.branch, point])) or "checkpoints"
         curve.name += words.get(curve.job, "")
     return curves
 
