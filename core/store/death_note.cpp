@@ -20,7 +20,7 @@ namespace {
 constexpr size_t kLongestLine = 8000;
 constexpr size_t kKeyDigits = 64;
 constexpr size_t kMostKeys = 100000;
-constexpr size_t kLargestNote = kLongestLine + kMostKeys * (kKeyDigits + 1);
+constexpr size_t kLargestNote = size_t{8} << 20;  // kMostKeys with their ends
 
 bool is_key(const std::string& line) {
   return line.size() == kKeyDigits &&
