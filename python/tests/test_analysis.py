@@ -183,6 +183,18 @@ class AnalysisTest(support.FileTest):
         self.assertIn("3 bits, branch constant, step12000, lawa", rows)
         self.assertIn("4 bits, branch decay6, decay6-step7000", rows)
 
+    def test_rows_are_told_apart_by_the_side_that_is_several(self):
+        made = made_run.MadeRun()
+        for average in (None, "short", "long"):
+            weights = made.weights("constant", 1000, averaging=average, members=["step%d" % step for step in (800, 900, 1000)])
+            made.loss(weights)
+            made.loss(weights, "rtn", 3)
+        averages, raw = {"averaging": ["short", "long"], "as": "averages"}, {"averaging": None, "as": "raw"}
+        run = self.load(made)
+        for a, b in ((averages, raw), (raw, averages)):
+            self.assertEqual(sorted(run.contrast(a, b)["what"]),
+                             ["step1000, rtn bits=3, branch constant, %s" % each for each in ("long", "short")])
+
     def test_a_row_names_its_metric_where_there_are_several(self):
         made = made_run.sweep(seeds=1)
         side = {"quantizer": "gptq", "params.damp": 0.1, "as": "damped"}

@@ -297,11 +297,18 @@ def _word(name, value):
     return value_text(value) if name == "averaging" else dimension_text(name, value)
 
 
-def open_text(a, b, differ):
-    """What tells a pair from others of the same common text: a dimension that one side leaves open, known ones first."""
+def open_in_b(bases, differ):
+    """The dimensions of `differ` in which the second sides of all pairs (a, b) are several and the first ones are one."""
+    def several(side, name):
+        return len({canonical(pair[side][name]) for pair in bases}) > 1
+    return {name for name in differ if several(1, name) and not several(0, name)}
+
+
+def open_text(a, b, differ, of_b=()):
+    """What tells a pair from others of the same common text: a dimension that one side leaves open, known ones first; its value is
+    that of `a`, unless `of_b` has the dimension."""
     known = [name for name in ("label", "averaging", "branch", "checkpoint") if name in differ]
     for name in known + differ:
-        for it, other in ((a, b), (b, a)):
-            if it[name] != other[name]:
-                return ", " + _word(name, it[name])
+        if a[name] != b[name]:
+            return ", " + _word(name, (b if name in of_b else a)[name])
     return ""
