@@ -106,9 +106,8 @@ const Fields<ManifestValidation> kValidation([](Fields<ManifestValidation>& f) {
   f.amount("every", &ManifestValidation::every, "Steps; 0: at checkpoints");
 });
 
-// The number of steps, given directly or through a number of tokens. Where it is wrong, the most
-// that it may be, so that nothing else is found to be longer.
-int64_t length_in_steps(MappingReader& reader, const ManifestTraining& out) {
+// The number of steps, given directly or through a number of tokens; nothing where it is wrong.
+std::optional<int64_t> length_in_steps(MappingReader& reader, const ManifestTraining& out) {
   const Place& place = reader.node().place;
   const auto steps = reader.amount("steps");
   const auto tokens = reader.amount("tokens");
@@ -117,15 +116,16 @@ int64_t length_in_steps(MappingReader& reader, const ManifestTraining& out) {
   if (has_steps == has_tokens) {
     reader.add(place, has_steps ? "`steps` and `tokens` are both given; wanted one of them"
                                 : "`steps` (or `tokens`) is missing");
-    return kMaxSteps;
+    return std::nullopt;
   }
   const auto per_step = static_cast<int64_t>(std::max<uint64_t>(1, out.batch * out.length));
-  const int64_t count = steps    ? *steps
-                        : tokens ? *tokens / per_step + (*tokens % per_step == 0 ? 0 : 1)
-                                 : kMaxSteps;
+  if (!steps && !tokens) {
+    return std::nullopt;  // told where it was read
+  }
+  const int64_t count = steps ? *steps : *tokens / per_step + (*tokens % per_step == 0 ? 0 : 1);
   if (count < 1 || count > kMaxSteps) {
     reader.add(place, fmt::format("{} steps, wanted 1..{}", count, kMaxSteps));
-    return kMaxSteps;
+    return std::nullopt;
   }
   return count;
 }
@@ -205,14 +205,17 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
       .then(check_micro_batch);
   f.own("steps", described(reference("amount"), "Length of the run"),
         [](MappingReader& reader, Training& out) {
-          out.schedule.steps = length_in_steps(reader, out);
+          const std::optional<int64_t> steps = length_in_steps(reader, out);
+          out.has_length = steps.has_value();
+          out.schedule.steps = steps.value_or(1);
         });
   f.own("tokens", described(reference("amount"), "Length in tokens, instead of steps"),
         [](MappingReader&, Training&) {});  // read with `steps`
   f.own("lr", training_rate_schema(), [](MappingReader& reader, Training& out) {
      if (const YamlNode* rate = reader.get("lr")) {
-       out.schedule =
-           read_training_schedule(*rate, "train: lr", *out.schedule.steps, reader.problems());
+       const int64_t steps = out.has_length ? *out.schedule.steps : kMaxSteps;
+       out.schedule = read_training_schedule(*rate, "train: lr", steps, reader.problems());
+       out.schedule.steps = out.has_length ? steps : 1;
      }
    }).required();
   f.own("every", described(reference("amount"), "Steps between checkpoints"), read_every);

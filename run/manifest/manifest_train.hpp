@@ -40,6 +40,7 @@ struct ManifestTraining {
   ManifestValidation validation;
   ManifestPlugin optimizer;
   LearningRateSchedule schedule;
+  bool has_length = true;    // false: its steps are wrong, which is told, and they are 1
   uint64_t batch = 1;        // sequences per step
   uint64_t micro_batch = 0;  // sequences per forward
   uint64_t length = 2;       // ids per sequence
