@@ -14,7 +14,7 @@ from . import sentences, statistics
 from .dimensions import ordered, value_text
 from .intervals import paired_spread, spread_of
 from .observations import Observation
-from .pairing import Freedom, add_once, base_of, common_key, common_text, no_pair_text, open_in_b, open_text, sides_of
+from .pairing import Freedom, add_once, base_of, common_key, common_text, no_pair_text, open_text, sides_of
 from .spec import Spec
 
 _PLACES = ("checkpoint", "step", "tokens", "revision")  # along the training
@@ -110,17 +110,11 @@ def _add_notes(spec, a, b, row):
         row.notes.append("One training run.")
 
 
-def _open_in_b(pairs):
-    pairs = list(pairs)
-    return open_in_b([(a, b) for a, b, _ in pairs], {name for *_, differ in pairs for name in differ})
-
-
 def _difference_rows(spec, pairs, problems):
     """One row for each pair."""
-    of_b = _open_in_b((base_of(a), base_of(b), differ) for a, b, differ in pairs.pairs)
-    for cell_a, cell_b, differ in pairs.pairs:
+    for cell_a, cell_b, opened in pairs.pairs:
         a, b = base_of(cell_a), base_of(cell_b)
-        row = Row(common_text(a, b, pairs.free, pairs.match) + open_text(a, b, differ, of_b), a, b, _difference(spec, a, b))
+        row = Row(common_text(a, b, pairs.free, pairs.match) + open_text(a, b, opened), a, b, _difference(spec, a, b))
         if spec.b_is_members:
             row.what += _member_text(row.what, a, b, pairs)
         row.bits_per_byte = row.value * a.bits_per_byte if a.bits_per_byte > 0 else None
@@ -228,14 +222,13 @@ def _rows_over_axis(spec, pairs, problems):
 
 def _equal_loss_rows(spec, pairs, problems):
     """One row for each pair of lines: the quantized losses at the lowest float loss that both reach."""
-    lines = [([cell for cell in a if base_of(cell)], [cell for cell in b if base_of(cell)], differ) for a, b, differ in pairs.pairs]
-    of_b = _open_in_b((base_of(a[0]), base_of(b[0]), differ) for a, b, differ in lines if a and b)
-    for a, b, differ in lines:
+    for line_a, line_b, opened in pairs.pairs:
+        a, b = ([cell for cell in line if base_of(cell)] for line in (line_a, line_b))
         if not a or not b:
             add_once("draw 0 is missing along a whole line of checkpoints", problems)
             continue
         first_a, first_b = base_of(a[0]), base_of(b[0])
-        what = common_text(first_a, first_b, pairs.free, pairs.match) + open_text(first_a, first_b, differ, of_b)
+        what = common_text(first_a, first_b, pairs.free, pairs.match) + open_text(first_a, first_b, opened)
         places = _equal_loss_places(spec, a, b)
         refused = [text for _, _, text in places.values() if text]
         if refused:

@@ -196,7 +196,7 @@ class ItemSample:
             return _of_means("items", n, mean, math.sqrt((n - 1) / n * (rest @ rest)), self.degrees_of_freedom, documents=n)
         if self.run == 1:
             return spread_of("items", sums, units=self.units)
-        mean = sums.mean() if sums.min() < sums.max() else sums[0]  # equal blocks have no deviation, not even one by rounding
+        mean = sums[0] if (sums == sums[0]).all() else sums.mean()  # equal blocks have no deviation, not even one by rounding
         return _of_means("items", n, mean, math.sqrt(_block_variance(sums - mean, self.run)), self.degrees_of_freedom,
                          run=self.run, units=self.units)
 

@@ -26,11 +26,18 @@ class Freedom:
 
 
 @dataclass
+class Open:
+    """The dimensions in which the cells of one side differ that fit one cell of the other, and whether that side is b."""
+
+    names: list = field(default_factory=list)
+    of_b: bool = False
+
+
+@dataclass
 class Pairs:
     free: Freedom
     match: list
-    # (a, b, open): of pairs a cell each; of lines a list of cells each, b empty where there is no side b.
-    # `open` are the dimensions in which the cells of one side differ.
+    # (a, b, Open): of pairs a cell each; of lines a list of cells each, b empty where there is no side b.
     pairs: list = field(default_factory=list)
     problems: list = field(default_factory=list)  # why cells give no pair, one sentence each
     ambiguities: list = field(default_factory=list)  # those of them that say that several cells fit several
@@ -83,6 +90,11 @@ def cells_of(group):
     for it in group:
         cells.setdefault(it.cell, []).append(it)
     return sorted(cells.values(), key=lambda cell: cell[0].position)
+
+
+def opened_by(of_a, of_b, in_a, in_b):
+    """Which side has several cells or lines, and in what they differ."""
+    return Open(differing(in_a if len(of_a) > 1 else in_b), len(of_a) <= 1) if len(of_a) + len(of_b) > 2 and of_b else Open()
 
 
 def differing(group):
@@ -140,15 +152,14 @@ def pairs_of(spec, a, b):
         if len(cells_a) > 1 and len(cells_b) > 1:
             out.refuse(_too_many("cells", "cells ", spec, cells_a, cells_b, in_a, in_b))
             continue
-        several = len(cells_a) + len(cells_b) > 2
-        differ = differing(in_a if len(cells_a) > 1 else in_b) if several and cells_b else []
+        opened = opened_by(cells_a, cells_b, in_a, in_b)
         for one_a in cells_a:
             for one_b in cells_b:
                 missing = _missing_draw(spec.a, one_a), _missing_draw(spec.b, one_b)
                 for text in missing:
                     add_once(text, out.problems)
                 if not any(missing):
-                    out.pairs.append((one_a, one_b, differ))
+                    out.pairs.append((one_a, one_b, opened))
     return out
 
 
@@ -188,7 +199,7 @@ def pairs_with_members(spec, a, observations):
                 fits = [it for it in near if _checkpoint(it) == name]
                 cells = cells_of([it for it in fits if it["branch"] == branch] or fits)
                 if cells and base_of(cells[0]):
-                    out.pairs.append((average, cells[0], []))
+                    out.pairs.append((average, cells[0], Open()))
                 else:
                     add_once("%s at %s: its member %s is not measured with %s" % (
                         spec.a.name, _checkpoint(base), name, value_text(base["label"])), out.problems)
@@ -208,20 +219,17 @@ def line_pairs_of(spec, a, b, by_branch):
     if by_branch and not chosen:  # branches were not chosen, so they have to agree
         out.match.append("branch")
     of_b = grouped(b.found, free, out.match) if b else {}
-    differ = []
     for key, in_a in grouped(a.found, free, out.match).items():
         lines_a, in_b = _lines_of(in_a, by_branch), of_b.get(key, [])
         if b is None:
-            out.pairs += [(line, [], []) for line in lines_a]
+            out.pairs += [(line, [], Open()) for line in lines_a]
             continue
         lines_b = _lines_of(in_b, by_branch)
         if len(lines_a) > 1 and len(lines_b) > 1:
             out.refuse(_too_many("lines of checkpoints", "", spec, lines_a, lines_b, in_a, in_b))
             continue
-        if len(lines_a) + len(lines_b) > 2:
-            differ = differing(in_a if len(lines_a) > 1 else in_b)
-        out.pairs += [(line_a, line_b, []) for line_a in lines_a for line_b in lines_b]
-    out.pairs = [(line_a, line_b, differ) for line_a, line_b, _ in out.pairs]
+        opened = opened_by(lines_a, lines_b, in_a, in_b)
+        out.pairs += [(line_a, line_b, opened) for line_a in lines_a for line_b in lines_b]
     return out
 
 
@@ -289,7 +297,8 @@ def _is_said(name, it, dimensions):
     if name in ("quantizer", "bits") and "label" in dimensions:
         label = value_text(it["label"])
         return label.startswith(value_text(it[name])) if name == "quantizer" else "bits=" + value_text(it["bits"]) in label.split()
-    return name == "step" and "checkpoint" in dimensions and re.search(r"step[-_]?0*%s(?!\d)" % it["step"], _checkpoint(it)) is not None
+    return name == "step" and "checkpoint" in dimensions and re.search(
+        r"step[-_]?0*%s(?!\d)" % re.escape(value_text(it["step"])), _checkpoint(it)) is not None
 
 
 def _word(name, value):
@@ -297,18 +306,10 @@ def _word(name, value):
     return value_text(value) if name == "averaging" else dimension_text(name, value)
 
 
-def open_in_b(bases, differ):
-    """The dimensions of `differ` in which the second sides of all pairs (a, b) are several and the first ones are one."""
-    def several(side, name):
-        return len({canonical(pair[side][name]) for pair in bases}) > 1
-    return {name for name in differ if several(1, name) and not several(0, name)}
-
-
-def open_text(a, b, differ, of_b=()):
-    """What tells a pair from others of the same common text: a dimension that one side leaves open, known ones first; its value is
-    that of `a`, unless `of_b` has the dimension."""
-    known = [name for name in ("label", "averaging", "branch", "checkpoint") if name in differ]
-    for name in known + differ:
+def open_text(a, b, opened):
+    """What tells a pair from others of the same common text: the value of a dimension that one side leaves open, known ones first."""
+    known = [name for name in ("label", "averaging", "branch", "checkpoint") if name in opened.names]
+    for name in known + opened.names:
         if a[name] != b[name]:
-            return ", " + _word(name, (b if name in of_b else a)[name])
+            return ", " + _word(name, (b if opened.of_b else a)[name])
     return ""

@@ -8,7 +8,7 @@ from ..metric_text import CurrentTexts
 from ..run_records import DERIVED, read_run
 from .cells import cell_frame
 from .contrasts import contrasts_of
-from .current import is_of_manifest
+from .current import Current
 from .dimensions import value_text
 from .figures import Options, Palette, draw, figure_data, figures_of
 from .frames import contrast_frame, value_frame
@@ -115,12 +115,13 @@ class Run:
 
     def findings(self):
         """What the contrasts of the manifest say, a sentence each; without contrasts, what quantization costs at the end."""
-        return findings_of(self.evaluate(), self.current())
+        return findings_of(self.evaluate(), self.current)
 
     def current(self):
         """The observations of what the manifest asks for now: its methods, the points of its sweep, and the texts of its metrics."""
         texts = CurrentTexts((self.document("run.json") or {}).get("texts"))
-        return [it for it in self.observations if is_of_manifest(it.record, self.manifest) and not texts.is_other(it.record)]
+        current = Current(self.manifest)
+        return [it for it in self.observations if current.has(it.record) and not texts.is_other(it.record)]
 
     def evaluate(self, contrasts=None, comparisons=None):
         """The same as objects (contrasts.Contrast), for programs."""

@@ -243,11 +243,11 @@ def _from_a_capital(text):
     return text[:1].upper() + text[1:]
 
 
-def findings_of(contrasts, observations):
+def findings_of(contrasts, current):
     """What the contrasts say: first those of one row that is decided with all comparisons at once, then the counts of each contrast
     of several rows, then a sentence for each other row, the decided ones first; and what could not be compared. Without contrasts
-    what quantization costs at the last checkpoint, a sentence for each point of a sweep. At the end what a single training run
-    cannot say."""
+    what quantization costs at the last checkpoint, a sentence for each point of a sweep: `current` gives the observations of what the
+    manifest asks for now. At the end what a single training run cannot say."""
     sure, counts, at_once, alone, open_, trainings, one_run = [], [], [], [], [], set(), False
     several = len({_metric_of(row) for contrast in contrasts for row in contrast.rows}) > 1
     for contrast in contrasts:
@@ -261,7 +261,7 @@ def findings_of(contrasts, observations):
             one_run |= not any(spread.kind == "seeds" for spread in row.spreads)
     out = list(dict.fromkeys(sure + counts + at_once + alone + open_))  # two contrasts may hold one pair
     if not out:
-        for point, sentence, has_seeds in _costs_at_the_end(observations):
+        for point, sentence, has_seeds in _costs_at_the_end(current()):
             out.append(sentence)
             trainings.add(point)
             one_run |= not has_seeds

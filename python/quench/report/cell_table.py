@@ -7,6 +7,7 @@ from ..analysis.cells import cells_of
 from ..analysis.dimensions import value_text
 from ..analysis.figures.data import MOST_OF_A_FIELD
 from ..analysis.intervals import KINDS
+from ..analysis.sentences import no_spread
 from ..texts import printable
 from ..values import canonical, is_number
 
@@ -43,8 +44,10 @@ def _cell(name, row):
     """(value as JSON has it, its text)"""
     value = row[name]
     if name in KINDS:
-        return (None, "") if value is None or value.interval is None else (value.mean, "%.4f ± %.4f (n = %d)" % (
-            value.mean, value.interval[1] - value.mean, value.n))
+        if value is None or value.interval is None:
+            return None, ""
+        return value.mean, "%.4f (%s)" % (value.mean, no_spread(value)) if value.is_constant else "%.4f ± %.4f (n = %d)" % (
+            value.mean, value.interval[1] - value.mean, value.n)
     if value is None:
         return None, ""
     if name == "metric":

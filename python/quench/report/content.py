@@ -38,7 +38,7 @@ class Report:
         self.figures = [figure for figure in made if "report" in run.manifest or not _shows_nothing(figure)]
         self.contrasts = contrasts_of([Spec.read(given) for given in self.section.get("contrasts") or []], run.observations)
         texts = CurrentTexts((self.about or {}).get("texts"))
-        self.findings = findings_of(self.contrasts, run.current())
+        self.findings = findings_of(self.contrasts, run.current)
         self.cells = CellTable(run.observations)
         self.health = health_of(run) + earlier_values(texts, run.records)
         self.health += ["The figure %s has nothing to show: %s" % (figure.name, figure.caption)
