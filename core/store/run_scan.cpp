@@ -107,23 +107,20 @@ bool has_form(std::string_view value, FieldType type) {
   return false;
 }
 
+// A seal is no secret: a line may say anything. What shows and compares records relies on this.
 // "value is "three"" of the first field that is not of its type, or "".
 std::string odd_field(const RecordLine& record) {
   for (size_t i = 0; i < kRecordFields; ++i) {
-    if (!record.fields[i].empty() && !has_form(record.fields[i], kScannedFields[i].type)) {
-      return fmt::format("{} is {}", kScannedFields[i].name, printable(record.fields[i], 40));
+    if (!has_form(record.fields[i], kScannedFields[i].type)) {
+      return fmt::format("{} is {}", kScannedFields[i].name,
+                         record.fields[i].empty() ? "missing" : printable(record.fields[i], 40));
     }
   }
   return "";
 }
 
-// A seal is no secret: a line may say anything. What shows and compares records relies on this.
-bool has_form(const RecordLine& record) {
-  for (size_t i = 0; i < kRecordFields; ++i) {
-    if (!has_form(record.fields[i], kScannedFields[i].type)) {
-      return false;
-    }
-  }
+// Whether checkpoint, quantizer and averaging have the names by which they are shown.
+bool has_names(const RecordLine& record) {
   const auto lacks_text = [&](const char* field, const char* member, bool may_be_missing) {
     const std::string_view object = record.field(field);
     const std::string_view value = object == "null" ? object : json_member(object, member);
@@ -162,11 +159,11 @@ void slice(std::string_view body, Slot& slot) {
   }
   record.key = plain_text(record.field("key"));
   record.failed = record.field("error") != "null";
-  if (members.malformed() || !counts || schema != kRecordSchema || unknown > 0 ||
-      !has_form(record) || record.index >= record.count ||
-      record.field("key").size() != record.key.size() + 2) {
-    const std::string odd = odd_field(record);
-    slot.fault = odd.empty() ? fmt::format("not a record of schema {}", kRecordSchema) : odd;
+  const bool shaped = counts && schema == kRecordSchema && !members.malformed() && unknown == 0;
+  slot.fault = shaped ? odd_field(record) : "";
+  if (!shaped || (slot.fault.empty() && (!has_names(record) || record.index >= record.count ||
+                                         record.field("key").size() != record.key.size() + 2))) {
+    slot.fault = fmt::format("not a record of schema {}", kRecordSchema);
   }
 }
 

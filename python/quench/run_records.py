@@ -47,6 +47,9 @@ NAMED = {  # what says by names what `parts` has by content; one corpus, and one
     "averaging": ("id", "label", "members", "params"), "label": None, "details": ("corpora", "params"),
     "checkpoint": ("branch", "commit", "model", "revision", "step", "tokens"),
 }
+_NAMES = (  # by which checkpoints and methods are shown, and whether they may be missing
+    ("checkpoint", "model", False), ("checkpoint", "revision", True), ("checkpoint", "branch", True), ("quantizer", "label", False),
+    ("averaging", "label", True))
 _NUMBERS = {"NaN": float("nan"), "Infinity": float("inf"), "-Infinity": float("-inf")}
 
 
@@ -103,11 +106,20 @@ def _number(value):
 
 
 def _is_number(value):
-    return value in _NUMBERS if isinstance(value, str) else isinstance(value, (int, float)) and not isinstance(value, bool)
+    return value in _NUMBERS if isinstance(value, str) else type(value) in (int, float) and math.isfinite(value)
+
+
+def _are_numbers(items):
+    return set(map(type, items)) <= {int, float} and all(map(math.isfinite, items)) or all(map(_is_number, items))
 
 
 def _is_count(value):
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return type(value) is int and 0 <= value < 1 << 64
+
+
+def _has_text(thing, name, may_be_missing):
+    text = {} if thing is None else thing.get(name)
+    return isinstance(text, str) or thing is None or may_be_missing and text is None
 
 
 def _has_types(record):
@@ -119,8 +131,10 @@ def _has_types(record):
     counts = all(_is_count(record[name]) for name in ("count", "index", "job"))
     counts = counts and all(record[name] is None or _is_count(record[name]) for name in ("draw", "jitter"))
     numbers = _is_number(record["seconds"]) and all(record[name] is None or _is_number(record[name]) for name in ("stderr", "value"))
-    items = isinstance(record["items"], list) and all(map(_is_number, record["items"]))
-    return texts and objects and counts and numbers and items and isinstance(record["direction"], int)
+    items = isinstance(record["items"], list) and _are_numbers(record["items"])
+    direction = type(record["direction"]) is int and abs(record["direction"]) < 1 << 63
+    return texts and objects and counts and numbers and items and direction and all(
+        _has_text(record[thing], name, may_be_missing) for thing, name, may_be_missing in _NAMES)
 
 
 class _Line:

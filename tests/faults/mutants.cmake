@@ -72,7 +72,7 @@ add_mutant(claim_of_the_living_taken store/claims.cpp "out.taken = out.gone.empt
            "claims: of two attempts*")
 add_mutant(claim_of_the_ended_kept store/claims.cpp "if (state && state->state != \"running\") {"
            "if (!@M@ && state && state->state != \"running\") {" "claims: an owner that has ended*")
-add_mutant(types_not_checked store/run_scan.cpp "!has_form(record) ||" "(!@M@ && !has_form(record)) ||"
+add_mutant(types_not_checked store/run_scan.cpp "shaped ? odd_field(record) : " "shaped && !@M@ ? odd_field(record) : "
            "run folder: a sealed line*")
 add_mutant(truncated_weights_read checkpoint/safetensors.cpp "if (entry.end > data_bytes) {" "if (!@M@ && entry.end > data_bytes) {"
            "SafetensorsSource: bad files*")
