@@ -1,6 +1,5 @@
 #include "core/store/sealed_folder.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,8 +8,8 @@
 #include <vector>
 
 #include "core/base/io/atomic_file.hpp"
-#include "core/base/io/descriptor.hpp"
 #include "core/base/io/file.hpp"
+#include "core/base/io/look.hpp"
 #include "core/base/io/passing_fault.hpp"
 #include "core/base/io/sha256.hpp"
 #include "core/base/json/canonical_json.hpp"
@@ -95,17 +94,12 @@ Seal read_seal(const fs::path& folder) {
 
 using EntryStatus = struct stat;
 
-// What stands at the path itself, not what it links to; none if it is free. On a network's file
-// system a look may miss what another machine has just made and opening it does not, so both are
-// tried. Throws Error(UNAVAILABLE) if that can perhaps be seen later; what cannot be seen at all is
-// no folder and no file.
+// What stands at the path itself, not what it links to; none if it is free. Throws
+// Error(UNAVAILABLE) if that can perhaps be seen later; what cannot be seen at all is no folder and
+// no file.
 std::optional<EntryStatus> entry_at(const fs::path& path) {
   EntryStatus status = {};
-  if (::lstat(path.c_str(), &status) == 0) {
-    return status;
-  }
-  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
-  if (opened && ::fstat(opened.get(), &status) == 0) {
+  if (see_entry(path, status)) {
     return status;
   }
   const int number = errno;

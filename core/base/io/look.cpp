@@ -1,7 +1,11 @@
 #include "core/base/io/look.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <system_error>
 
+#include "core/base/io/descriptor.hpp"
 #include "core/base/io/passing_fault.hpp"
 #include "core/error.hpp"
 
@@ -26,6 +30,14 @@ fs::file_status look_at(const fs::path& path) {
 }
 
 }  // namespace
+
+bool see_entry(const fs::path& path, struct stat& out) {
+  if (::lstat(path.c_str(), &out) == 0) {
+    return true;
+  }
+  const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW));
+  return opened && ::fstat(opened.get(), &out) == 0;
+}
 
 bool exists_at(const fs::path& path) {
   return fs::exists(look_at(path));

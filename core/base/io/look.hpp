@@ -6,7 +6,14 @@
 
 #include <filesystem>
 
+struct stat;
+
 namespace quench {
+
+// What stands at the path itself, not what it links to; false, with errno, if nothing can be seen.
+// On a network's file system a look may miss what another machine has just made and opening it does
+// not, so both are tried.
+bool see_entry(const std::filesystem::path& path, struct stat& out);
 
 bool exists_at(const std::filesystem::path& path);
 bool is_file_at(const std::filesystem::path& path);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/base/io/look.hpp"
 #include "core/error.hpp"
 
 namespace quench {
@@ -42,7 +43,7 @@ void sync_folder(int descriptor, const fs::path& path) {
 
 std::optional<FolderIdentity> identity_of_folder(const fs::path& path) {
   struct stat status = {};
-  if (lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) {
+  if (!see_entry(path, status) || !S_ISDIR(status.st_mode)) {
     return std::nullopt;
   }
   return FolderIdentity{status.st_dev, status.st_ino};

@@ -18,7 +18,8 @@ constexpr uint64_t kChunk = uint64_t{1} << 20;
 
 void check(int result, const char* what) {
   if (result != 1) {
-    fail(QUENCH_INTERNAL, "OpenSSL: {} failed", what);
+    // These algorithms are always there, so that it is memory that lacks, which passes.
+    fail(QUENCH_UNAVAILABLE, "OpenSSL: {} failed", what);
   }
 }
 
