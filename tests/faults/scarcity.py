@@ -5,7 +5,8 @@ usage: scarcity.py SOURCES BUILD [--seconds N] [--trials N] [--seed N] [--resume
 
 libquench_scarce.so (scarce.c) makes one of them fail, by a seed: an allocation with ENOMEM; an open, a listing, a stat, a read or a map
 with EIO, EMFILE, ENOMEM or ESTALE. Such a fault passes, so the run may end with exit code 0 and the right values, or with 1; not with 2,
-which says that the user must change something, and at which schedulers hold a job; it never crashes. Then the same command, undisturbed, must end with code 0 and the right values: nothing of the fault is remembered.
+which says that the user must change something, and at which schedulers hold a job; it never crashes, but where the C library itself ends
+a process that has no memory left. Then the same command, undisturbed, must end with code 0 and the right values: nothing of the fault is remembered.
 
 --whole: instead of a seed's choice each call that looks at a file has its turn.
 """
@@ -13,12 +14,14 @@ import argparse
 import errno
 import os
 import random
+import signal
 import sys
 import tempfile
 
 from power_loss import Saved
 from trials import Trials
 
+GLIBC_ENDS = "Fatal glibc error: failed to register TLS destructor: out of memory"  # a thread's first use of a thread_local
 ERRORS = (errno.EIO, errno.EMFILE, errno.ENOMEM, errno.ESTALE)
 
 
@@ -50,7 +53,10 @@ class Scarcity:
         wrong = [key for key, value in values.items() if value != self.scene.right.get(key, value)]
         if wrong:
             return outcome, "%s%d of %d values are wrong:\n%s" % (what, len(wrong), len(values), err)
-        if code not in (0, 1):
+        ended_by_libc = code == -signal.SIGABRT and GLIBC_ENDS in err
+        if ended_by_libc:
+            outcome = "%s: ended by the C library" % kind
+        if code not in (0, 1) and not ended_by_libc:
             return outcome, "%sexit code %d:\n%s" % (what, code, err)
         if code == 0 and values != self.scene.right:
             return outcome, "%sexit code 0 and %d of %d values:\n%s" % (what, len(values), len(self.scene.right), err)
