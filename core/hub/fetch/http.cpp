@@ -25,6 +25,7 @@ struct FreeList {
 
 bool may_pass(CURLcode code) {
   switch (code) {
+    case CURLE_COULDNT_RESOLVE_PROXY:
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_COULDNT_CONNECT:
     case CURLE_WEIRD_SERVER_REPLY:
@@ -50,9 +51,20 @@ long milliseconds_left(const TimeLimit& limit) {
   return static_cast<long>(std::max(left, Milliseconds(0)).count());
 }
 
-// libcurl's message about a proxy's address quotes it, and a password may be in it.
-bool is_about_proxy(CURLcode code, std::string_view reason) {
-  return code == CURLE_COULDNT_RESOLVE_PROXY || reason.starts_with("Unsupported proxy");
+// Whether the proxy's address is no address.
+bool is_odd_proxy(std::string_view reason) {
+  return reason.starts_with("Unsupported proxy");
+}
+
+// What went wrong. libcurl's own words about a proxy quote its address, and a password may be in
+// it.
+std::string words_of(CURLcode code, const char* reason) {
+  if (code == CURLE_COULDNT_RESOLVE_PROXY || is_odd_proxy(reason)) {
+    return "the proxy in https_proxy, http_proxy or all_proxy is not found, or its address cannot "
+           "be "
+           "read; in a password `#`, `/`, `@` and a space are %23, %2F, %40 and %20";
+  }
+  return printable(reason[0] != '\0' ? reason : libcurl().easy_strerror(code), 300);
 }
 
 [[noreturn]] void fail_late(const HttpRequest& request) {
@@ -203,16 +215,8 @@ HttpHead Http::get(const HttpRequest& request, const Body& body) {
     fail_late(request);
   }
   if (code != CURLE_OK) {
-    if (is_about_proxy(code, reason)) {
-      fail(QUENCH_FAILED_PRECONDITION,
-           "{}: the proxy in https_proxy, http_proxy or all_proxy is not found, or its address "
-           "cannot be read; in a password `#`, `/`, `@` and a space are %23, %2F, %40 and %20",
-           request.url.origin());
-    }
-    const std::string message =
-        fmt::format("{}: {}", request.url.origin(),
-                    printable(reason[0] != '\0' ? reason : lib.easy_strerror(code), 300));
-    if (may_pass(code)) {
+    const std::string message = fmt::format("{}: {}", request.url.origin(), words_of(code, reason));
+    if (may_pass(code) && !is_odd_proxy(reason)) {
       throw TryAgain(message);
     }
     fail(QUENCH_FAILED_PRECONDITION, "{}", message);
