@@ -370,6 +370,15 @@ std::function<int()> CommandLine::parse(int argc, const char* const* argv) {
     words.erase(words.begin() + 1);
     words.push_back("--help");
   }
+  // Of a variable of the shell that is not set; the parser would take the next word for the value.
+  for (const char* word : words) {
+    const std::string_view text = word;
+    if (text.starts_with("--") && text.find('=') + 1 == text.size()) {
+      throw UsageError(QUENCH_INVALID_ARGUMENT,
+                       fmt::format("{}: got nothing, wanted a value",
+                                   printable(text.substr(0, text.size() - 1))));
+    }
+  }
   try {
     app_->parse(static_cast<int>(words.size()), words.data());
   } catch (const CLI::CallForHelp&) {

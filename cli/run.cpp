@@ -222,7 +222,7 @@ int run(const RunOptions& options, Context& context) {
     const auto reused = std::count_if(attempt.kept().begin(), attempt.kept().end(),
                                       [](const Record& record) { return !record.cached.empty(); });
     fmt::print(results(), "{} records, {} of them new{}: {}\n", there.size(), attempt.kept().size(),
-               reused > 0 ? fmt::format(", {} of these measured before", reused) : "",
+               reused > 0 ? fmt::format(", {} of these taken from other runs", reused) : "",
                loaded.folder.string());
     const std::optional<double> seconds = expected.seconds();
     fmt::print(results(), "finished in {}{}\n", duration_text(took.count()),

@@ -324,6 +324,9 @@ class BranchFinder {
         return {};
       }
     }
+    if (captures.empty() && found.size() > 1) {
+      check_captures_read(found.front().captures);
+    }
     std::map<std::vector<int64_t>, std::vector<Found>> groups;
     for (Found& one : found) {
       groups[values_of(one, captures)].push_back(std::move(one));
@@ -331,7 +334,6 @@ class BranchFinder {
     std::vector<FoundBranch> out;
     out.reserve(groups.size());
     for (auto& [key, members] : groups) {
-      check_captures_used(members, captures);
       out.push_back(branch_of(name, std::move(members)));
     }
     return out;
@@ -346,19 +348,15 @@ class BranchFinder {
     return out;
   }
 
-  // Refuses captures that tell several checkpoints apart and that nothing reads: a misspelt {step}.
-  void check_captures_used(const std::vector<Found>& members,
-                           const std::vector<std::string>& in_name) {
-    const RevisionPattern::Match& captures = members.front().captures;
-    const auto is_used = [&](const std::string& name) {
-      return name == "step" || name == "tokens" ||
-             std::find(in_name.begin(), in_name.end(), name) != in_name.end() ||
+  // Refuses captures that tell the checkpoints of a branch apart and that nothing reads: a misspelt
+  // {step}.
+  void check_captures_read(const RevisionPattern::Match& captures) {
+    const auto is_read = [&](const auto& capture) {
+      return capture.first == "step" || capture.first == "tokens" ||
              std::any_of(spec_.match.begin(), spec_.match.end(),
-                         [&](const ManifestRange& range) { return range.name == name; });
+                         [&](const ManifestRange& range) { return range.name == capture.first; });
     };
-    if (members.size() > 1 && !captures.empty() &&
-        std::none_of(captures.begin(), captures.end(),
-                     [&](const auto& capture) { return is_used(capture.first); })) {
+    if (!captures.empty() && std::none_of(captures.begin(), captures.end(), is_read)) {
       add(spec_.revisions_place,
           fmt::format(
               "nothing reads the capture {{{}}} of \"{}\"; the place in training is {{step}} "
@@ -383,8 +381,8 @@ class BranchFinder {
   }
 
   void sort_and_thin(std::vector<Found>& members) {
-    if (!spec_.pattern
-             .empty()) {  // where no capture is a place in training, by those that there are
+    // Where no capture is a place in training, by those that there are.
+    if (!spec_.pattern.empty()) {
       const std::vector<std::string> captures = RevisionPattern(spec_.pattern).captures();
       std::stable_sort(members.begin(), members.end(), [&](const Found& a, const Found& b) {
         return values_of(a, captures) < values_of(b, captures);

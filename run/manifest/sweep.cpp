@@ -1,5 +1,6 @@
 #include "run/manifest/sweep.hpp"
 
+#include <algorithm>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
@@ -73,6 +74,11 @@ Sweep read_sweep(const YamlNode& node, Problems& problems) {
     constexpr unsigned __int128 kLargest = ~uint64_t{0};
     for (const YamlNode::Member& member : with_dotted_keys(node, "")) {
       refuse_cluster(member);
+      if (std::any_of(out.axes_.begin(), out.axes_.end(),
+                      [&](const Sweep::Axis& axis) { return axis.path == member.key; })) {
+        refuse(member.key_place, fmt::format("`{}` is there twice", printable(member.key)));
+        continue;
+      }
       if (!member.value.is_sequence() || member.value.items.empty()) {
         refuse(member.value.place, fmt::format("`{}`: got {}, wanted a list of values",
                                                printable(member.key), member.value.described()));

@@ -1,7 +1,7 @@
 #include "core/base/config/yaml_path.hpp"
 
-#include <algorithm>
 #include <iterator>
+#include <string_view>
 
 #include "core/error.hpp"
 #include "core/parse_number.hpp"
@@ -41,12 +41,20 @@ YamlNode& element_at(YamlNode& list, const std::string& key, const std::string& 
                              : printable(fmt::format(" or one of {}", fmt::join(ids, ", ")))));
 }
 
-// A key may have dots, as those of a sweep have.
-YamlNode* member_called(YamlNode& parent, const std::string& key) {
-  const auto found =
-      std::find_if(parent.members.begin(), parent.members.end(),
-                   [&](const YamlNode::Member& member) { return member.key == key; });
-  return found == parent.members.end() ? nullptr : &found->value;
+// A key may have dots, as those of a sweep have: the longest such member whose key the rest of the
+// path begins with, or nothing.
+YamlNode::Member* dotted_member(YamlNode& parent, std::string_view rest) {
+  YamlNode::Member* out = nullptr;
+  for (YamlNode::Member& member : parent.members) {
+    const std::string& key = member.key;
+    const bool begins =
+        rest.starts_with(key) && (rest.size() == key.size() || rest[key.size()] == '.');
+    if (begins && key.find('.') != std::string::npos &&
+        (out == nullptr || key.size() > out->key.size())) {
+      out = &member;
+    }
+  }
+  return out;
 }
 
 YamlNode& member_at(YamlNode& parent, const std::string& key, const std::string& path,
@@ -109,15 +117,20 @@ YamlNode& yaml_at(YamlNode& root, const std::string& path, const Place& place, b
   YamlNode* at = &root;
   size_t start = 0;
   while (true) {
+    if (YamlNode::Member* dotted = dotted_member(*at, std::string_view(path).substr(start))) {
+      at = &dotted->value;
+      start += dotted->key.size() + 1;
+      if (start > path.size()) {
+        return *at;
+      }
+      continue;
+    }
     const size_t dot = path.find('.', start);
     const bool last = dot == std::string::npos;
     const std::string key = path.substr(start, last ? dot : dot - start);
     if (key.empty()) {
       fail(QUENCH_INVALID_ARGUMENT, "empty key in `{}`; wanted keys with dots between",
            printable(path));
-    }
-    if (YamlNode* whole = last ? nullptr : member_called(*at, path.substr(start))) {
-      return *whole;
     }
     at = at->is_sequence() ? &element_at(*at, key, path)
                            : &member_at(*at, key, path, place, make || last);

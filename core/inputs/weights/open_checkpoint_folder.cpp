@@ -32,7 +32,7 @@ std::string ids_of_formats(const Catalog& catalog) {
 
 // "; it holds checkpoints (step1, step2): ..." where the folder's folders have weights; that it is
 // an adapter; else "".
-std::string hint_of_checkpoints(const fs::path& folder) {
+std::string hint_of_folder(const fs::path& folder) {
   constexpr size_t kShown = 4;
   if (is_file_at(folder / "adapter_config.json")) {
     return "; it is an adapter (LoRA): merge it into its model first";
@@ -79,7 +79,7 @@ std::string hint_of_checkpoints(const fs::path& folder) {
   fail(QUENCH_NOT_FOUND,
        "{}: no weights: looked for model.safetensors, model.safetensors.index.json and what "
        "formats read ({}); the folder has {}{}{}",
-       path.string(), ids_of_formats(catalog), place.listing(), hint_of_checkpoints(path), said);
+       path.string(), ids_of_formats(catalog), place.listing(), hint_of_folder(path), said);
 }
 
 // The index that was named, or the folder's only one; "" if there is none.

@@ -161,7 +161,7 @@ void check_leads_on(const std::string& link, const std::string& folder) {
       kit::fail(QUENCH_INVALID_ARGUMENT, "%s: a link back to %s, wanted one that leads on",
                 link.c_str(), above.c_str());
     }
-    is_below = above.native().size() > shortest;
+    is_below = above.native().size() > shortest && above != above.parent_path();
   }
 }
 

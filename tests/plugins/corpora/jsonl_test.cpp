@@ -146,19 +146,19 @@ TEST_CASE("jsonl: a bad line is an error with file and line, or skipped and coun
       {"\"text\"", "got a string, wanted an object"},
       {"{\"text\": \"" + std::string(200, 'x') + "\"}",
        "the line is longer than line_limit = 100 bytes"},
-      {"{\"text\": \"a\\q\"}", "not JSON"},     // no such escape
-      {"{\"text\": \"\\ud800\"}", "not JSON"},  // half a surrogate pair
-      {"{\"text\": \"caf\xe9\"}", "not JSON"},  // Latin-1
-      {"{\"text\": \"a\"", "not JSON"},
-      {"{\"text\": \"a\"} {}", "not JSON"},
-      {"{\"text\": \"a\", \"text\": \"b\"}", "not JSON"},
-      {"text", "not JSON"}};
+      {"{\"text\": \"a\\q\"}", "not JSON at character "},     // no such escape
+      {"{\"text\": \"\\ud800\"}", "not JSON at character "},  // half a surrogate pair
+      {"{\"text\": \"caf\xe9\"}", "not JSON at character "},  // Latin-1
+      {"{\"text\": \"a\"", "not JSON at character "},
+      {"{\"text\": \"a\"} {}", "not JSON at character "},
+      {"{\"text\": \"a\", \"text\": \"b\"}", "not JSON at character "},
+      {"text", "not JSON at character "}};
   for (const Case& wanted : cases) {
     const auto path = dir.write("a.jsonl", line("one") + "\n" + wanted.line + "\n" + line("two"));
     const std::string where = path.string() + ":3: ";
     const ReadCorpus stopped = read_jsonl({{"path", path}, {"line_limit", 100}});
     CHECK(stopped.status == QUENCH_INVALID_ARGUMENT);
-    if (wanted.message == "not JSON") {  // the rest is the host's parser's
+    if (wanted.message == "not JSON at character ") {  // the rest is the host's parser's
       CHECK_THAT(stopped.message, Catch::StartsWith(where + wanted.message));
     } else {
       CHECK(stopped.message == where + wanted.message);

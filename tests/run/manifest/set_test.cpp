@@ -51,8 +51,9 @@ TEST_CASE("set option: a key with dots is found by all of it", "[config]") {
   YamlNode root = quench::parse_yaml("sweep: {train.lr.peak: [1], train: {seed: [2]}}\n", "m.yaml");
   quench::yaml_change(root, "sweep.train.lr.peak=[3]", "--set #1");
   quench::yaml_change(root, "sweep.train.seed=[4]", "--set #2");
+  quench::yaml_change(root, "sweep.train.lr.peak.0=5", "--set #3");
   CHECK(quench::yaml_to_json(root)["sweep"] ==
-        nlohmann::json::parse(R"({"train.lr.peak": [3], "train": {"seed": [4]}})"));
+        nlohmann::json::parse(R"({"train.lr.peak": [5], "train": {"seed": [4]}})"));
 }
 
 TEST_CASE("set option: an entry of a list is found by its id", "[config]") {
