@@ -381,7 +381,7 @@ TEST_CASE("submit: what is wrong is said in one line", "[cli][cluster]") {
   SECTION("a job that Slurm refuses") {
     login.tool("sbatch", "echo 'sbatch: error: invalid partition specified: gpu' >&2; exit 1");
     CHECK_THAT(
-        line_of(kSubmit, 1),
+        line_of(kSubmit, 2),
         Contains("submit: sbatch: invalid partition specified: gpu; wanted `cluster.partition`"));
     CHECK_FALSE(fs::exists(login.here.folder() / "runs/m/cluster/0001"));
   }

@@ -173,7 +173,8 @@ class Scheduler(Files):
             said = "submit: %s: %s" % (self.submits[0], what)
             if self.is_too_large(output):
                 raise Wrong(INVALID_ARGUMENT, said + "; the cluster allows fewer tasks of one job: submit with fewer --shares")
-            raise Error(FAILED_PRECONDITION, said + self.remedy(output))
+            remedy = self.remedy(output)
+            raise (Wrong if "wanted" in remedy else Error)(FAILED_PRECONDITION, said + remedy)
         return job[0]
 
     def remedy(self, refusal):
