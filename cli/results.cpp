@@ -337,8 +337,10 @@ int results(const ResultsOptions& options, const Context& context) {
     }
   }
   if (lines.empty() && !scan.counted.empty() && options.provenance.empty()) {
-    print_warning(fmt::format("--where '{}': no record matches, of {}",
-                              printable(options.where, kMaxText), scan.counted.size()));
+    const std::string near = selection.near_value(scan);
+    print_warning(fmt::format("--where '{}': no record matches, of {}{}",
+                              printable(options.where, kMaxText), scan.counted.size(),
+                              near.empty() ? "" : "; did you mean " + printable(near) + "?"));
   }
   sort_records(scan, lines);
   if (!options.provenance.empty()) {

@@ -161,6 +161,29 @@ struct Selection::Node {
     }
   }
 
+  std::string near_value(const RunScan& scan) const {
+    for (const Node* part : {left.get(), right.get()}) {
+      if (std::string near = part == nullptr ? "" : part->near_value(scan); !near.empty()) {
+        return near;
+      }
+    }
+    if (!path || op != "=" || number) {
+      return "";
+    }
+    std::set<std::string> values;
+    for (const RecordLine& line : scan.lines) {
+      const std::string_view value = path->of(line);
+      if (compare(value)) {
+        return "";
+      }
+      for (const char* name : {"id", "label", "revision"}) {
+        values.emplace(text_of(path->is_object() ? json_at(value, name) : value));
+      }
+    }
+    values.erase("");
+    return nearest(wanted, {values.begin(), values.end()});
+  }
+
   // Of an object with a name: whether one of its names compares so, none for !=.
   bool compare(std::string_view value) const {
     if (!path->is_object() || wanted == "null") {
@@ -377,6 +400,10 @@ Selection::Selection(const std::string& expression) {
 
 Selection::~Selection() = default;
 Selection::Selection(Selection&&) noexcept = default;
+
+std::string Selection::near_value(const RunScan& scan) const {
+  return root_ ? root_->near_value(scan) : "";
+}
 
 void Selection::check_fields(const RunScan& scan) const {
   if (root_ != nullptr) {

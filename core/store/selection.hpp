@@ -54,6 +54,8 @@ class Selection {
   // Throws Error(INVALID_ARGUMENT) with the place and near names where the expression compares a
   // field that no record of the run has: it would select nothing, or everything.
   void check_fields(const RunScan& scan) const;
+  // Where nothing is selected: the value of a record that is nearest to one that none has, or "".
+  std::string near_value(const RunScan& scan) const;
 
   struct Node;
 

@@ -390,6 +390,8 @@ TEST_CASE("results: a selection without records is told, and the table is empty"
   CHECK(none.err == "--where 'step=999': no record matches, of 6\n");
   CHECK(std::count(none.out.begin(), none.out.end(), '\n') == 1);
   CHECK(place.run({"results", "r", "--where", "step=200"}).err.empty());
+  CHECK(place.run({"results", "r", "--where", "step=200 and quantizer=Q4"}).err ==
+        "--where 'step=200 and quantizer=Q4': no record matches, of 6; did you mean q4?\n");
 }
 
 TEST_CASE("commands: a run has a name below runs/", "[cli]") {
