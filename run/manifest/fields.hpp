@@ -537,7 +537,8 @@ class Fields {
         return;
       }
     }
-    reader.add(node.place, fmt::format("{} = \"{}\", {}", name, printable(got), expected(got)));
+    reader.add(node.place,
+               fmt::format("`{}`: got \"{}\", {}", name, printable(got), expected(got)));
   }
 
   template <typename Words>
