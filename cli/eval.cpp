@@ -40,7 +40,7 @@ void check_model(const Experiment& experiment, Context& context) {
   const CheckpointCell& cell = experiment.checkpoints[0];
   if (!is_hub_spec(cell.location) && !exists_at(cell.location)) {
     fail(QUENCH_NOT_FOUND, "checkpoint {} does not exist{}", printable(cell.location, 4096),
-         hub_hint(cell.location));
+         path_hint(cell.location));
   }
   try {
     open_headers(context.catalog(), cell, context.hub());

@@ -88,7 +88,7 @@ FetchPlan HubSession::plan(const std::string& source, const std::vector<std::str
       const HubSpec spec = parse_hub_spec(source);
       return std::vector<FetchRequest>{{spec, spec.dataset ? Purpose::kAll : Purpose::kModel}};
     }
-    if (const std::string hint = hub_hint(source); !hint.empty() && !exists_at(source)) {
+    if (const std::string hint = path_hint(source); !hint.empty() && !exists_at(source)) {
       fail(QUENCH_NOT_FOUND, "{} does not exist{}", printable(source, 4096), hint);
     }
     const Manifest manifest = load_manifest(source, sets, study_reader(context_));

@@ -151,31 +151,31 @@ constexpr Command kCommands[] = {
 
 // What stands below the verbs in --help and on the manual page.
 std::vector<std::pair<std::string, std::string>> sections() {
-  return {
-      {"Exit codes",
-       "  0    all is done\n"
-       "  1    something failed; what could be done is done\n"
-       "  2    the command line or the manifest is wrong; nothing was done\n"
-       "  3    gate: beyond the budget\n"
-       "  4    gate: undecided\n"
-       "  75   stopped on request (SIGTERM, SIGUSR1); the same command goes on\n"
-       "  130  stopped by Ctrl-C; the same command goes on\n"},
-      {"Environment",
-       "  QUENCH_HOME         what runs share: records, hashes, tokens (default: "
-       "~/.cache/quench)\n"
-       "  QUENCH_PLUGIN_PATH  folders with further plugins, separated by colons\n"
-       "  QUENCH_PYTHON       interpreter of what is in Python: plugins that name none, and "
-       "verbs\n"
-       "                      such as export; else that of VIRTUAL_ENV or CONDA_PREFIX, "
-       "of PATH\n"
-       "                      or /usr/bin; verbs look on where it lacks what they import\n"
-       "  QUENCH_ISA          portable, avx2 or avx512: the kernels' instruction set; "
-       "avx512_bf16\n"
-       "                      multiplies bfloat16 faster, rounds otherwise and must be named\n"
-       "  HF_HOME, HF_HUB_CACHE  where checkpoints of Hugging Face lie\n"
-       "  HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE  for fetch, as for Hugging Face's tools\n"
-       "  https_proxy, no_proxy  for fetch\n"
-       "  NO_COLOR, TERM=dumb  no colours on a terminal; dumb: nor lines that are rewritten\n"}};
+  return {{"Exit codes",
+           "  0    all is done\n"
+           "  1    something failed; what could be done is done\n"
+           "  2    the command line or the manifest is wrong; nothing was done\n"
+           "  3    gate: beyond the budget\n"
+           "  4    gate: undecided\n"
+           "  75   stopped on request (SIGTERM, SIGUSR1); the same command goes on\n"
+           "  130  stopped by Ctrl-C; the same command goes on\n"},
+          {"Environment",
+           "  QUENCH_HOME         what runs share: records, hashes, tokens (default: "
+           "~/.cache/quench)\n"
+           "  QUENCH_PLUGIN_PATH  folders with further plugins, separated by colons\n"
+           "  QUENCH_PYTHON       interpreter of what is in Python: plugins that name none, and "
+           "verbs\n"
+           "                      such as export; else that of VIRTUAL_ENV or CONDA_PREFIX, "
+           "of PATH\n"
+           "                      or /usr/bin; verbs look on where it lacks what they import\n"
+           "  QUENCH_ISA          portable, avx2 or avx512: the kernels' instruction set; "
+           "avx512_bf16\n"
+           "                      multiplies bfloat16 faster, rounds otherwise and must be named\n"
+           "  HF_HOME, HF_HUB_CACHE  where checkpoints of Hugging Face lie\n"
+           "  HF_TOKEN, HF_ENDPOINT, HF_HUB_OFFLINE  for fetch, as for Hugging Face's tools\n"
+           "  https_proxy, no_proxy  for fetch\n"
+           "  NO_COLOR, TERM=dumb  no colours on a terminal; dumb: nor lines that are "
+           "rewritten\n"}};
 }
 
 // The verb that alone needs its options, since to declare those of all takes longer than the rest

@@ -190,7 +190,7 @@ void check_metric_applies(const Experiment& experiment, const MetricCell& metric
 
 void check_file(const char* what, const std::string& path) {
   if (!exists_at(path)) {
-    fail(QUENCH_NOT_FOUND, "{} {} does not exist{}", what, printable(path, 4096), hub_hint(path));
+    fail(QUENCH_NOT_FOUND, "{} {} does not exist{}", what, printable(path, 4096), path_hint(path));
   }
 }
 

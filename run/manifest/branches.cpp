@@ -19,7 +19,7 @@ namespace quench {
 
 namespace fs = std::filesystem;
 
-std::string hub_hint(const std::string& path) {
+std::string path_hint(const std::string& path) {
   if (path.starts_with("~/")) {
     return "; `~` is the home folder to a shell alone, wanted the whole path";
   }
@@ -122,7 +122,7 @@ class BranchFinder {
     if (!is_hub_spec(spec_.model.value) && !fs::exists(folder_)) {
       add(spec_.model.place,
           fmt::format("model {} does not exist{}", folder_.lexically_normal().string(),
-                      hub_hint(spec_.model.value)));
+                      path_hint(spec_.model.value)));
       return {};
     }
     read_config();

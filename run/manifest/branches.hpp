@@ -60,7 +60,7 @@ std::string config_text(const std::string& config, const std::filesystem::path& 
 
 // "; did you mean hf://org/name?" for a path in the form org/name, that `~` means nothing here, or
 // "".
-std::string hub_hint(const std::string& path);
+std::string path_hint(const std::string& path);
 
 // Resolves "branch@last", "branch@first", "branch@step600", "branch@<revision>" to indices of
 // `checkpoints`; the branch may be omitted ("last") if there is only one. Returns one index, or one

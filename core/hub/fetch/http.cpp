@@ -56,13 +56,11 @@ bool is_odd_proxy(std::string_view reason) {
   return reason.starts_with("Unsupported proxy");
 }
 
-// What went wrong. libcurl's own words about a proxy quote its address, and a password may be in
-// it.
+// What went wrong. libcurl's words about a proxy quote its address, and a password may be in it.
 std::string words_of(CURLcode code, const char* reason) {
   if (code == CURLE_COULDNT_RESOLVE_PROXY || is_odd_proxy(reason)) {
     return "the proxy in https_proxy, http_proxy or all_proxy is not found, or its address cannot "
-           "be "
-           "read; in a password `#`, `/`, `@` and a space are %23, %2F, %40 and %20";
+           "be read; in a password `#`, `/`, `@` and a space are %23, %2F, %40 and %20";
   }
   return printable(reason[0] != '\0' ? reason : libcurl().easy_strerror(code), 300);
 }

@@ -115,12 +115,13 @@ TEST_CASE("branches: a capture that nothing reads is refused, one that is read o
           "[core][run]") {
   const ManifestFolder here;
   here.add_revisions("run", {"step10", "step9", "step100"});
-  CHECK(wrong(here, "{model: run, revisions: \"step{stp}\"}") ==
+  for (const char* revisions :
+       {"revisions: \"step{stp}\"", "revisions: [step10, step9], pattern: \"step{stp}\""}) {
+    CHECK(
+        wrong(here, "{model: run, " + std::string(revisions) + "}") ==
         "m.yaml:1:38: checkpoints: nothing reads the capture {stp} of \"step{stp}\"; the place in "
         "training is {step} or {tokens}, others stand in `match` or in the name of a branch");
-  CHECK(wrong(here, "{model: run, revisions: [step10, step9], pattern: \"step{stp}\"}") ==
-        "m.yaml:1:38: checkpoints: nothing reads the capture {stp} of \"step{stp}\"; the place in "
-        "training is {step} or {tokens}, others stand in `match` or in the name of a branch");
+  }
   CHECK(listed(here, "{model: run, revisions: \"step{n}\", match: {n: [0, 50]}}") ==
         Names{"/step9 - -", "/step10 - -"});
   CHECK(listed(here, "{model: run, revisions: [step10], pattern: \"step{n}\"}") ==
