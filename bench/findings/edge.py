@@ -21,9 +21,13 @@ def products(results):
     return out
 
 
+def _digits(value):
+    return f"{value:.3g}".replace("-", "−")
+
+
 def table(results):
     rows = []
     for branch, step, eigenvalue, product in products(results):
-        ends = text.interval(rules.interval(product), "1") if len(product) > 1 else "none"
-        rows.append([branch, str(step), str(len(product)), f"{eigenvalue.mean():.3g}", f"{product.mean():.3g}", ends])
-    return text.markdown(["branch", "step", "seeds", "λ₁", "λ₁·η", "95 %"], rows) if rows else "Not measured."
+        ends = f"[{', '.join(_digits(1000 * end) for end in rules.interval(product))}]" if len(product) > 1 else "none"
+        rows.append([branch, str(step), str(len(product)), _digits(eigenvalue.mean()), _digits(1000 * product.mean()), ends])
+    return text.markdown(["branch", "step", "seeds", "λ₁", "λ₁·η, thousandths", "95 %"], rows) if rows else "Not measured."

@@ -102,8 +102,8 @@ STRIP = 44  # pixels, of the learning rate under a panel
 
 def curves(title, panels, x_axis, y_axis, rates=()):
     """Panels side by side: (name, {kind: [(line, place it comes from or None), ...]}), a line being [(x, mean, lowest, highest)] with a
-    band between the last two; a thin line leads there from the place (x, mean). `rates`, {kind: [[(x, learning rate)]]}, is drawn
-    under each panel.
+    band between the last two, of a single point a line; a thin line leads there from the place (x, mean). `rates`, {kind: [[(x, learning
+    rate)]]}, is drawn under each panel.
     """
     width, top, bottom, left = 720, 50, 262, 62
     strip = (bottom + 12, bottom + 12 + STRIP) if rates else (bottom, bottom)
@@ -111,7 +111,8 @@ def curves(title, panels, x_axis, y_axis, rates=()):
     names = list(dict.fromkeys(name for _, kinds in panels for name in kinds))
     points = [point for _, kinds in panels for lines in kinds.values() for found, _ in lines for point in found]
     low, high = min(0.0, *(p[2] for p in points)), max(p[3] for p in points)
-    first, last = min(p[0] for p in points), max(p[0] for p in points)
+    steps = [p[0] for p in points] + [step for lines in dict(rates).values() for found in lines for step, _ in found]
+    first, last = min(steps), max(steps)
     body = [text_at(10, 18, title, ' font-weight="bold"')]
     each = (width - left - 10) / len(panels)
     y = scale(low, high * 1.05, bottom, top)
@@ -130,6 +131,8 @@ def curves(title, panels, x_axis, y_axis, rates=()):
         for kind, found, parent in ((kind, found, parent) for kind, lines in kinds.items() for found, parent in lines):
             colour, shape = LINES[names.index(kind) % len(LINES)], SHAPES[names.index(kind) % len(SHAPES)]
             around = [(x(p[0]), y(p[3])) for p in found] + [(x(p[0]), y(p[2])) for p in reversed(found)]
+            if len(found) == 1:  # a band without a width
+                body.append(line(*around[0], *around[1], colour, 1.5))
             body.append(f'<polygon points="{" ".join(f"{number(a)},{number(b)}" for a, b in around)}" fill="{colour}" opacity="0.18"/>')
             if parent is not None:
                 body.append(line(x(parent[0]), y(parent[1]), x(found[0][0]), y(found[0][1]), colour, 1))

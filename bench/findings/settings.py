@@ -39,6 +39,17 @@ def tried(name, key, condition=""):
     return sorted(dict.fromkeys(found), key=number)
 
 
+def starts_of_decays(name):
+    """{branch: the step at which its decay begins} of the forks of a training."""
+    found = {}
+    for line in blocks_of(name):
+        fork = re.match(r" +(\w+): *\{steps: *([\d.]+k?), decay_steps: *([\d.]+k?)\}", line)
+        if fork:
+            steps, decay = (int(float(value.rstrip("k")) * (1000 if value.endswith("k") else 1)) for value in fork.groups()[1:])
+            found[fork[1]] = steps - decay
+    return found
+
+
 def number(value):
     try:
         return float(value)

@@ -211,6 +211,7 @@ def of_claim(claim, of_rules, folder):
         rows, problems, count = decided(test, results)
         if not test.decides:
             out.beside += rows
+            out.refused += problems
             continue
         out.rows += rows
         out.problems += problems

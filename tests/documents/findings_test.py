@@ -190,6 +190,8 @@ class Findings(unittest.TestCase):
         self.assertEqual(settings.seeds(["one"]), "seed 4")
         self.assertEqual(settings.seeds(["rows", "rows"]), "seeds 1, 2, 3")
         self.assertEqual(settings.tried("listed", "steps"), ["600", "900"])
+        self.assertEqual(settings.starts_of_decays("listed"), {"late": 800})
+        self.assertEqual(settings.starts_of_decays("none"), {})
         self.assertEqual(settings.tried("listed", "window"), ["3", "10"])
         self.assertEqual([settings.short(value) for value in settings.tried("listed", "train.lr.peak")], ["3e-3", "1e-2"])
         self.assertEqual([settings.short(value) for value in settings.tried("rows", "weight_decay")], ["0", "8e-4", "1"])

@@ -120,6 +120,7 @@ class Witness(unittest.TestCase):
         self.assertGreater(counts["means of rows"], 100)
         self.assertEqual(counts["means of rows"], counts["words with their p-values"])
         self.assertGreater(counts["rows of contrasts over seeds"], 200)
+        self.assertGreater(counts["rows of contrasts over documents"], 20)
         self.assertRegex(done.stdout, r"not worked out: \d+ intervals over items, for which raw records are needed")
 
     def test_a_loss_that_is_another_is_noticed(self):
@@ -134,6 +135,19 @@ class Witness(unittest.TestCase):
             done = run("--folder", folder)
             self.assertEqual(done.returncode, 1)
             self.assertIn("test 1 primary, decayed − constant, mean of three budgets: the page has", done.stderr)
+
+    def test_a_loss_of_a_document_that_is_another_is_noticed(self):
+        with tempfile.TemporaryDirectory() as own:
+            folder = Path(own) / "data"
+            shutil.copytree(SOURCE / "bench/findings/data", folder)
+            file = folder / "documents/plateau_tiny.csv"
+            content = file.read_text(encoding="utf-8")
+            changed = re.sub(r"^(,late,,12000,gptq bits=3,11),([^,]+),", lambda row: f"{row[1]},{float(row[2]) + 20},", content, flags=re.M)
+            self.assertNotEqual(changed, content)
+            file.write_text(changed, encoding="utf-8")
+            done = run("--folder", folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"test 1p, decayed − constant, step 12000, gptq bits=3: .* over documents differ")
 
     def test_it_imports_nothing_of_this_project(self):
         imported = set()
