@@ -92,7 +92,7 @@ class Values:
     def measure(self, weights, measure, method):
         """{seed: number}."""
         method = weights.get("method", method)
-        if measure in TAYLOR:
+        if measure in TAYLOR or measure == "relative_distance":
             return self.get(weights, method, measure)
         if measure == "rest":
             slope, quadratic, change = (self.get(weights, method, term) for term in TAYLOR)

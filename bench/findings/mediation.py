@@ -1,4 +1,6 @@
-"""What an intervention changes of the error, in the terms that make it up: ΔCE = gᵀδ + ½δᵀHδ + rest, on the tokens of `taylor`."""
+"""What an intervention changes of the error, in the terms that make it up: ΔCE = gᵀδ + ½δᵀHδ + rest, on the tokens of `taylor`; beside it
+what it changes of |δ|/|θ|, the length of the rounding over that of the weights.
+"""
 
 import measures
 import rules
@@ -6,7 +8,10 @@ import text
 
 CONSTANT = {"branch": "trunk", "step": 1200}
 ADAMW = {"point": "adamw.weight_decay=0.1", "step": 600}
+PLATEAU = {"branch": "trunk", "step": 12000}
 INTERVENTIONS = [  # (name, manifest, with it, without it)
+    ("average on a plateau (LAWA 10 × 250)", "plateau_tiny", {**PLATEAU, "averaging": "lawa window=10 every=250"}, PLATEAU),
+    ("decay of 3000 steps on a plateau", "plateau_tiny", {"branch": "late", "step": 12000}, PLATEAU),
     ("average (LAWA 5 × 50)", "sharpness_tiny", {**CONSTANT, "averaging": "lawa every=50"}, CONSTANT),
     ("decay of 300 steps", "sharpness_tiny", {"branch": "late", "step": 1200}, CONSTANT),
     ("SAM", "sam_tiny", {"point": "sam.rho=0.1 sam.weight_decay=0.1", "step": 600}, ADAMW),
@@ -30,16 +35,30 @@ def differences(results, a, b, method):
     return out
 
 
+def lengths(results, a, b, method):
+    """|δ|/|θ| with the intervention over that without it, minus 1, of the seeds; None where it was not recorded."""
+    values = measures.Values(results)
+    try:
+        of_a, of_b = (values.measure(weights, "relative_distance", method) for weights in (a, b))
+    except measures.Missing:
+        return None
+    return measures.np.array([of_a[seed] / of_b[seed] - 1 for seed in sorted(set(of_a) & set(of_b))])
+
+
+def cell(values, unit="nats/token"):
+    """Mean and 95 % interval, bold where it leaves out 0."""
+    low, high = rules.interval(values)
+    shown = f"{text.in_unit(values.mean(), unit)} {text.interval((low, high), unit)}"
+    return f"**{shown}**" if low > 0 or high < 0 else shown
+
+
 def table(folder):
-    """Mean and 95 % interval of each term; bold where the interval leaves out 0."""
+    """A row for each intervention and way of rounding."""
     rows = []
     for name, manifest, a, b in INTERVENTIONS:
         for method in METHODS:
             found = differences(folder[manifest], a, b, method)
-            cells = []
-            for values in found.values():
-                low, high = rules.interval(values)
-                cell = f"{text.milli(values.mean())} {text.interval((low, high))}"
-                cells.append(f"**{cell}**" if low > 0 or high < 0 else cell)
-            rows.append([name, method.replace("bits=", ""), str(len(found["change"])), *cells])
-    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values()], rows)
+            length = lengths(folder[manifest], a, b, method)
+            rows.append([name, method.replace("bits=", ""), str(len(found["change"])), *map(cell, found.values()),
+                         "not recorded" if length is None else cell(length, "%")])
+    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "|δ|/|θ|".replace("|", "\\|")], rows)

@@ -36,4 +36,4 @@ def is_first(record):
 def terms_of(record):
     """{quantity: number} of a record of `taylor`."""
     details = record["details"]
-    return {"slope": details["slope"], "quadratic": details["quadratic"], "change": details["change"]}
+    return {name: details[name] for name in ("slope", "quadratic", "change", "relative_distance") if name in details}
