@@ -3,6 +3,8 @@
 
 usage: simulated_test.py SOURCE
 """
+import importlib.machinery
+import importlib.util
 import math
 import sys
 import unittest
@@ -14,10 +16,20 @@ import numpy as np  # noqa: E402
 from scipy import stats  # noqa: E402
 
 import claims  # noqa: E402
+import long_table  # noqa: E402
 import measures  # noqa: E402
-import simulated_claims  # noqa: E402
 import simulated_one_run  # noqa: E402
 import verdicts  # noqa: E402
+
+
+def program(name):
+    loader = importlib.machinery.SourceFileLoader(name, str(SOURCE / "bench/findings" / name))
+    out = importlib.util.module_from_spec(importlib.util.spec_from_loader(name, loader))
+    loader.exec_module(out)
+    return out
+
+
+fresh_runs = program("fresh_runs")
 
 
 def row_of(values, rule="above", manifest="m", text=(), **test):
@@ -27,7 +39,7 @@ def row_of(values, rule="above", manifest="m", text=(), **test):
 
 def chances(rows, seeds, runs=20000):
     found = verdicts.Verdict("open", rows=[verdicts.Decided([row], 1.0, 1.0) for row in rows])
-    return simulated_claims.chances(found, seeds, runs, np.random.default_rng(1))
+    return fresh_runs.chances(found, seeds, runs, np.random.default_rng(1))
 
 
 def power_of_t(effect, seeds):
@@ -36,6 +48,14 @@ def power_of_t(effect, seeds):
 
 
 class FreshRuns(unittest.TestCase):
+    def test_every_claim_with_numbers_has_been_simulated(self):
+        folder = long_table.read_folder(fresh_runs.DATA)
+        found, of_rules = claims.read()
+        measured = {claim.id: verdicts.of_claim(claim, of_rules, folder) for claim in found}
+        said = {row["contrast"] for row in folder["fresh_runs"].rows}
+        self.assertEqual(said, {f"claim {id_}" for id_, verdict in measured.items() if verdict.rows and not verdict.problems},
+                         "bench/findings/fresh_runs makes them anew")
+
     VALUES = (1.5, 0.2, 1.1, 2.4, 0.8)  # mean 1.2
 
     def test_one_row_over_seeds_has_the_power_of_a_t_test(self):
