@@ -27,7 +27,7 @@ def _digits(value):
 
 def table(results):
     rows = []
-    for branch, step, eigenvalue, product in products(results):
+    for branch, step, eigenvalue, product in sorted(products(results), key=lambda row: (row[0] != "trunk", row[1])):
         ends = f"[{', '.join(_digits(1000 * end) for end in rules.interval(product))}]" if len(product) > 1 else "none"
-        rows.append([branch, str(step), str(len(product)), _digits(eigenvalue.mean()), _digits(1000 * product.mean()), ends])
-    return text.markdown(["branch", "step", "seeds", "λ₁", "λ₁·η, thousandths", "95 %"], rows) if rows else "Not measured."
+        rows.append(["constant" if branch == "trunk" else "end of a decay", str(step), str(len(product)), _digits(eigenvalue.mean()), _digits(1000 * product.mean()), ends])
+    return text.markdown(["learning rate", "step", "seeds", "λ₁", "λ₁·η, thousandths", "95 %"], rows) if rows else "Not measured."

@@ -180,12 +180,16 @@ def _through_ends(values, entry, method):
         raise Missing(f"{len(entry['a'])} ends of decays, wanted {FEWEST_ENDS} for a line through them")
     places = [(values.measure(one, "float", method), values.measure(one, "loss", method)) for one in [*entry["a"], *entry["b"]]]
     seeds = _common([loss for _, loss in places])
+    floats = {seed: np.array([side[0][seed] for side in places]) for seed in seeds}
+    outside = [seed for seed, x in floats.items() if not x[:-1].min() <= x[-1] <= x[:-1].max()]
+    if outside:
+        x = floats[outside[0]]
+        raise Missing(f"in {len(outside)} of {len(seeds)} seeds the float loss lies outside those of the ends (seed {outside[0]}: {x[-1]:.4f}, "
+                      f"ends {x[:-1].min():.4f} to {x[:-1].max():.4f})")
     out, at = [], []
     for seed in seeds:
-        x, y = (np.array([side[i][seed] for side in places]) for i in (0, 1))
+        x, y = floats[seed], np.array([side[1][seed] for side in places])
         slope, height = np.polyfit(x[:-1], y[:-1], 1)
-        if not x[:-1].min() <= x[-1] <= x[:-1].max():
-            raise Missing(f"seed {seed}: the float loss {x[-1]:.4f} lies outside those of the ends, {x[:-1].min():.4f} to {x[:-1].max():.4f}")
         out.append(height + slope * x[-1] - y[-1])
         at.append(x[-1])
     return seeds, np.array(out), (min(at), max(at))

@@ -1,5 +1,5 @@
 """What an intervention changes of the error, in the terms that make it up: ΔCE = gᵀδ + ½δᵀHδ + rest, on the tokens of `taylor`; beside it
-what it changes of |δ|/|θ|, the length of the rounding over that of the weights.
+what it changes of ΔCE on the whole text and of |δ|/|θ|, the length of the rounding over that of the weights.
 """
 
 import measures
@@ -29,7 +29,7 @@ def differences(results, a, b, method):
     """{term: differences of the seeds}."""
     values = measures.Values(results)
     out = {}
-    for term in TERMS:
+    for term in (*TERMS, "error"):
         of_a, of_b = (values.measure(weights, term, method) for weights in (a, b))
         out[term] = measures.np.array([of_a[seed] - of_b[seed] for seed in sorted(set(of_a) & set(of_b))])
     return out
@@ -61,4 +61,4 @@ def table(folder):
             length = lengths(folder[manifest], a, b, method)
             rows.append([name, method.replace("bits=", ""), str(len(found["change"])), *map(cell, found.values()),
                          "not recorded" if length is None else cell(length, "%")])
-    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "|δ|/|θ|".replace("|", "\\|")], rows)
+    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "ΔCE, whole text", "|δ|/|θ|".replace("|", "\\|")], rows)

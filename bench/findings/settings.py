@@ -43,9 +43,10 @@ def starts_of_decays(name):
     """{branch: the step at which its decay begins} of the forks of a training."""
     found = {}
     for line in blocks_of(name):
-        fork = re.match(r" +(\w+): *\{steps: *([\d.]+k?), decay_steps: *([\d.]+k?)\}", line)
-        if fork:
-            steps, decay = (int(float(value.rstrip("k")) * (1000 if value.endswith("k") else 1)) for value in fork.groups()[1:])
+        fork = re.match(r" +(\w+): *\{(.*)\}$", line)
+        lengths = [re.search(rf"(?:^|, *){key}: *([\d.]+k?)", fork[2]) for key in ("steps", "decay_steps")] if fork else []
+        if lengths and None not in lengths:
+            steps, decay = (round(float(one[1].rstrip("k")) * (1000 if one[1].endswith("k") else 1)) for one in lengths)
             found[fork[1]] = steps - decay
     return found
 

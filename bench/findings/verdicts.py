@@ -60,8 +60,12 @@ def contrast_rows(results, test):
     return list(out.values())
 
 
-def _freedom(kind, n):
-    """Degrees of freedom of a standard error over calibration draws, or over blocks in runs of min(⌈3 ∛n⌉, ⌊n/6⌋)."""
+def _freedom(kind, n, recorded=None):
+    """Degrees of freedom of a standard error: over documents those that were recorded; over calibration draws, or over blocks in runs of
+    min(⌈3 ∛n⌉, ⌊n/6⌋).
+    """
+    if recorded is not None:
+        return recorded
     run = max(1, min(math.ceil(3 * n ** (1 / 3)), int(n) // 6)) if kind == "items" else 1
     return (1.5 if run > 1 else 1.0) * (n / run - 1)
 
@@ -78,7 +82,8 @@ def of_text(row, results):
     if not found:
         raise long_table.Wrong(f"{results.path}: test {row.test.id}: no row of test {row.test.text} fits {row.name}")
     kinds = [kind for kind in ("items", "draws", "jitter") if all(one.get(kind, "n") for one in found)]
-    return [(kind, sum(one.get(kind, "stderr") for one in found) / len(found), _freedom(kind, found[0].get(kind, "n"))) for kind in kinds]
+    return [(kind, sum(one.get(kind, "stderr") for one in found) / len(found),
+             _freedom(kind, found[0].get(kind, "n"), found[0].get(kind, "freedom"))) for kind in kinds]
 
 
 @dataclass
@@ -113,11 +118,11 @@ def sides(row, test):
     """
     found = []
     for kind in ("items", "draws", "jitter"):
-        error, n = row.get(kind, "stderr"), row.get(kind, "n")
-        if error and _freedom(kind, n) > 0:
+        error, freedom = row.get(kind, "stderr"), _freedom(kind, row.get(kind, "n") or 0, row.get(kind, "freedom"))
+        if error and freedom > 0:
             t = (row.get(kind, "mean") - test.border) / error
             low, high = row.interval(kind, False) or (math.inf, -math.inf)
-            over, under = (min(1.0, 2 * float(rules.stdtr(_freedom(kind, n), sign * t))) for sign in (-1, 1))
+            over, under = (min(1.0, 2 * float(rules.stdtr(freedom, sign * t))) for sign in (-1, 1))
             over, under = over if low > test.border else 1.0, under if high < test.border else 1.0
             found.append((over, under) if test.rule == "above" else (under, over))
     return tuple(map(max, zip(*found))) if found else (1.0, 1.0)

@@ -4,6 +4,7 @@ Also holds the contrasts of bench/findings/claims.toml against the manifests tha
 
 usage: collect_test.py SOURCE BUILD
 """
+import csv
 import json
 import math
 import os
@@ -22,6 +23,7 @@ import long_table  # noqa: E402
 import verdicts  # noqa: E402
 
 QUENCH = BUILD / "bin/quench"
+DOCUMENTS = 12
 MANIFEST = """
 name: token_budget_tiny
 seed: 0
@@ -47,7 +49,7 @@ quantizers:
 metrics:
   - validation_loss: {corpus: text, block: 32}
 corpora:
-  text: {text: {path: text.txt}}
+  text: {text: {path: texts}}
 sweep:
   seed: [0, 1, 2]
 """
@@ -68,12 +70,15 @@ class Collect(unittest.TestCase):
         folder = Path(cls.own.name)
         (folder / "m.yaml").write_text(MANIFEST, encoding="utf-8")
         words = (SOURCE / "docs/report.md").read_text(encoding="utf-8")
-        (folder / "text.txt").write_text(words[:12000], encoding="utf-8")
+        (folder / "texts").mkdir()
+        for i in range(DOCUMENTS):
+            (folder / f"texts/{i:02}.txt").write_text(words[1000 * i:1000 * i + 700 + 20 * i], encoding="utf-8")
         quench(folder, "run", "m.yaml", "--threads", "1", "--out", folder / "runs/token_budget_tiny")
         done = subprocess.run([sys.executable, SOURCE / "bench/findings/collect", folder / "runs/token_budget_tiny", "--quench", QUENCH,
                                "--out", folder, "--processor", "a processor"], capture_output=True, text=True)
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
+        cls.documents = list(csv.reader((folder / "documents/token_budget_tiny.csv").read_text(encoding="utf-8").splitlines()))
         cls.results = long_table.Results(folder / "token_budget_tiny.csv")
         records = json.loads(quench(folder, "results", folder / "runs/token_budget_tiny", "--json"))["data"]["records"]
         cls.loss = {(r["checkpoint"]["branch"], r["checkpoint"]["step"], r["quantizer"] and r["quantizer"]["label"],
@@ -99,6 +104,23 @@ class Collect(unittest.TestCase):
         for row in rows:
             method = None if row["method"] == "float" else row["method"]
             self.assertAlmostEqual(row["value"], self.loss[row["branch"], int(row["step"]), method, int(row["seed"])], delta=1e-8)
+
+    def test_what_documents_add_makes_each_loss(self):
+        head, scored, *rows = self.documents
+        self.assertEqual(head[6:], [f"document {i + 1}" for i in range(DOCUMENTS)])
+        positions = [float(number) for number in scored[6:]]
+        self.assertEqual(len(rows), len(self.loss))
+        for point, branch, averaging, step, method, seed, *sums in rows:
+            self.assertEqual((point, averaging), ("", ""))
+            wanted = self.loss[branch, int(step), None if method == "float" else method, int(seed)]
+            self.assertAlmostEqual(math.fsum(map(float, sums)) / math.fsum(positions), wanted, delta=2e-8)
+
+    def test_intervals_over_documents_have_their_degrees_of_freedom(self):
+        positions = [float(number) for number in self.documents[1][6:]]
+        found = {row["value"] for row in self.results.where(table="contrast", quantity="items.freedom")}
+        wanted = math.fsum(positions) ** 2 / math.fsum(n * n for n in positions) - 1
+        self.assertEqual(len(found), 1)
+        self.assertAlmostEqual(found.pop(), wanted, delta=1e-6)
 
     def test_checkpoints_have_their_learning_rate(self):
         rates = {(row["branch"], row["step"]): row["value"] for row in self.results.where(quantity="lr", seed="0")}

@@ -111,6 +111,37 @@ class Findings(unittest.TestCase):
         self.assertEqual(len(re.findall("<polyline", drawn)), len(re.findall("<polyline", without)) + 2)
         self.assertIn(">0.1</text>", drawn)
 
+    def test_a_line_of_one_checkpoint_has_a_bar_from_its_lowest_to_its_highest(self):
+        drawn = figures.curves("Along a run", [("rtn", {"decay": [([(15, 4.0, 3.0, 5.0)], None)], "constant": [([(0, 1.0, 1.0, 1.0), (15, 2.0, 2.0, 2.0)], None)]})],
+                               "step", "nats")
+        bars = re.findall(r'<line x1="([0-9.]+)" y1="([0-9.]+)" x2="([0-9.]+)" y2="([0-9.]+)" stroke="#4477aa" stroke-width="1.5"', drawn)
+        self.assertEqual(len(bars), 1)
+        x1, y1, x2, y2 = map(float, bars[0])
+        self.assertEqual(x1, x2)
+        mark = re.search(r'<circle cx="([0-9.]+)" cy="([0-9.]+)"', drawn)
+        self.assertEqual((float(mark[1]), float(mark[2])), (x1, (y1 + y2) / 2))
+
+    def test_a_place_on_a_line_is_between_its_points(self):
+        points = [(0, 1.0, 0.0, 9.0), (10, 3.0, 0.0, 9.0), (20, 2.0, 0.0, 9.0)]
+        self.assertEqual(pages.between(points, 5), (5, 2.0))
+        self.assertEqual(pages.between(points, 10), (10, 3.0))
+        self.assertEqual(pages.between(points, 15), (15, 2.5))
+        self.assertIsNone(pages.between(points, 21))
+        self.assertIsNone(pages.between(points[:1], 0))
+
+    def test_rates_of_decays_begin_where_the_constant_rate_is_left(self):
+        page = pages.Page(self.folder)
+        rates = page._rates(page.folder["token_budget_tiny"], settings.starts_of_decays("token_budget_tiny"))
+        self.assertEqual(sorted(line[0] for line in rates["decay"]), [(450, 0.008), (675, 0.008), (900, 0.008)])
+        self.assertEqual([line[-1][0] for line in sorted(rates["decay"])], [600, 900, 1200])
+
+    def test_a_hole_names_a_row_that_is_there(self):
+        page = pages.Page(self.folder)
+        self.assertEqual(page.effect("3", "3 primary", page.verdicts["3"].rows[0].rows[0].name), page.effect("3"))
+        self.assertIn(page.word("3"), ("holds", "fails", "is open"))
+        with self.assertRaisesRegex(long_table.Wrong, "claim 3 has no row 'none' of test '3 primary'"):
+            page.effect("3", "3 primary", "none")
+
     def test_the_folder_stays_small(self):
         size = sum(file.stat().st_size for file in NUMBERS.rglob("*"))
         self.assertLess(size, LIMIT, f"{NUMBERS}: {size} bytes, wanted less than {LIMIT}")
@@ -179,7 +210,7 @@ class Findings(unittest.TestCase):
 
     def test_what_a_manifest_tries_is_read_from_its_sweep_its_forks_and_its_averages(self):
         self.manifests(
-            listed="# seed: 9\nseed: 8\ntrain:\n  steps: 1200\n  forks:\n    late: {steps: 900, decay_steps: 100}\n"
+            listed="# seed: 9\nseed: 8\ntrain:\n  steps: 1200\n  forks:\n    late: {decay: cosine, decay_steps: 0.1k, steps: 900}\n"
                    "    early: {steps: 600}\n  every: 75\naveraging:\n  - lawa: {window: [3, 10], every: [25, 50]} # window: 7\n"
                    "sweep:\n  seed: [0, 1, 2, 3]\n  train.lr.peak: [1.0e-2, 3.0e-3]\nreport:\n  - {seed: 7}\n",
             rows="sweep:\n  - {seed: 3, train.optimizer: {adamw: {weight_decay: 0}}}\n  - {seed: 1, train.optimizer: {adamw: {weight_decay: 1.0}}}\n"

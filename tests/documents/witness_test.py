@@ -149,6 +149,20 @@ class Witness(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"test 1p, decayed − constant, step 12000, gptq bits=3: .* over documents differ")
 
+    def test_rows_over_documents_that_were_swapped_are_noticed(self):
+        with tempfile.TemporaryDirectory() as own:
+            folder = Path(own) / "data"
+            shutil.copytree(SOURCE / "bench/findings/data", folder)
+            file = folder / "plateau_tiny.csv"
+            content = file.read_text(encoding="utf-8")
+            swapped = re.sub(r'^(contrast,3p,[^"\n]*"?[^"\n]*"?,)(gptq bits=3|rtn bits=4)(,.*items\..*)$', lambda row: row[1] + (
+                "rtn bits=4" if row[2] == "gptq bits=3" else "gptq bits=3") + row[3], content, flags=re.M)
+            self.assertNotEqual(swapped, content)
+            file.write_text(swapped, encoding="utf-8")
+            done = run("--folder", folder)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, r"test 3p, .*gptq bits=3: .*mean, .* over documents differ")
+
     def test_it_imports_nothing_of_this_project(self):
         imported = set()
         for node in ast.walk(ast.parse(WITNESS.read_text(encoding="utf-8"))):

@@ -117,6 +117,7 @@ class Spread:
     def json(self):
         return {"kind": self.kind, "n": self.n, "mean": self.mean, "deviation": self.deviation, "stderr": self.stderr,
                 "interval": self.interval and list(self.interval), "confidence": CONFIDENCE,
+                "degrees_of_freedom": self.degrees_of_freedom,
                 "way": "t" if self.resampled is None else "resampled", "run": self.run, "documents": self.documents,
                 "comparisons": self.comparisons, "simultaneous": self.simultaneous and list(self.simultaneous),
                 "detectable": self.detectable, "omits": OMITS[self.kind]}
