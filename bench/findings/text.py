@@ -17,11 +17,11 @@ def in_unit(value, unit, sign=True):
         return signed(1000 * value, 2, sign)
     if unit == "%":
         return f"{signed(100 * value, 2, sign)} %"
-    return signed(value, 2 if unit == "1" else 1, sign)
+    return signed(value, 2 if unit == "1" else 4 if "relative" in unit else 1, sign)
 
 
 def unit_name(unit):
-    return {"nats/token": "thousandths of a nat", "1": "", "%": ""}.get(unit, f"of {unit}")
+    return {"nats/token": "thousandths of a nat", "1": "", "%": ""}.get(unit, f"({unit})" if "," in unit else f"of {unit}")
 
 
 def interval(ends, unit="nats/token"):
