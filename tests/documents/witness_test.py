@@ -82,14 +82,16 @@ def write(path, tests):
 
 
 class Witness(unittest.TestCase):
-    def test_rows_of_planned_runs_are_worked_out_alike_from_numbers_made_up(self):
+    def test_rows_are_worked_out_alike_from_numbers_made_up(self):
+        """Those of all runs with new seeds, measured or planned, but for the plateau's, whose rows stand in figures and in the prose."""
         document = tomllib.loads((SOURCE / "bench/findings/claims.toml").read_text(encoding="utf-8"))
-        planned = {}
+        tried = {}
         for claim in document["claim"]:
             for test in claim.get("tests", []):
-                if "sets" in test and not (SOURCE / f"bench/findings/data/{test['manifest']}.csv").exists():
-                    planned.setdefault(test["manifest"], []).append({key: value for key, value in test.items() if key != "text"})
-        self.assertGreater(len(planned), 6)
+                manifest = SOURCE / f"configs/experiments/{test['manifest']}.yaml"
+                if "sets" in test and test["manifest"] != "plateau_tiny" and re.search(r"seed: \[?10\b", manifest.read_text(encoding="utf-8")):
+                    tried.setdefault(test["manifest"], []).append({key: value for key, value in test.items() if key != "text"})
+        self.assertGreater(len(tried), 6)
         with tempfile.TemporaryDirectory() as own:
             # The same rules without the widths over text, which only `quench report` knows.
             copy = Path(own) / "bench/findings"
@@ -97,10 +99,10 @@ class Witness(unittest.TestCase):
             (Path(own) / "configs").symlink_to(SOURCE / "configs")
             (Path(own) / "python").symlink_to(SOURCE / "python")
             table = (copy / "claims.toml").read_text(encoding="utf-8")
-            names = "|".join(planned)
+            names = "|".join(tried)
             table = re.sub(rf'(manifest = "(?:{names})"\n(?:(?!\[\[).*\n)*?)text = .*\n(?:text_rows = .*\n)?', r"\1", table)
             (copy / "claims.toml").write_text(table, encoding="utf-8")
-            for manifest, tests in planned.items():
+            for manifest, tests in tried.items():
                 write(copy / f"data/{manifest}.csv", tests)
             docs = Path(own) / "docs"
             done = subprocess.run([sys.executable, copy / "page", "--out", docs], capture_output=True, text=True)
@@ -108,7 +110,7 @@ class Witness(unittest.TestCase):
             done = subprocess.run([sys.executable, copy / "witness", "--docs", docs], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             words = re.search(r"^(\d+) words with their p-values agree$", done.stdout, re.M)
-            rows = sum(len(test["sets"]) * max(1, len(test.get("methods", []))) for tests in planned.values() for test in tests
+            rows = sum(len(test["sets"]) * max(1, len(test.get("methods", []))) for tests in tried.values() for test in tests
                        if test.get("at") != "correlation")
             self.assertGreaterEqual(int(words[1]), 100 + rows)
             self.assertRegex((docs / "findings/optimizers.md").read_text(encoding="utf-8"), r"; chosen: lr\.peak=0\.")
