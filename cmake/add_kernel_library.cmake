@@ -74,3 +74,22 @@ function(add_kernel_library name)
   add_custom_target(quench_${name} ALL DEPENDS "${library}")
   install(PROGRAMS "${library}" DESTINATION ${CMAKE_INSTALL_LIBDIR}/quench/cuda)
 endfunction()
+
+# Recordings of what a GPU is told (plugins/shared/cuda/graphs.h): lib/quench/cuda/graphs.so, which alone links libtorch's
+# part for CUDA and so is loaded where that is.
+function(add_graph_library)
+  set(runtime "${QUENCH_DEPS}/nvidia/cu13/include")
+  set(part "${QUENCH_DEPS}/torch/lib/libtorch_cuda.so")
+  if(NOT EXISTS "${runtime}/cuda_runtime_api.h" OR NOT EXISTS "${part}")
+    message(STATUS "No recordings for GPUs: libtorch's part for CUDA is not in ${QUENCH_DEPS}")
+    return()
+  endif()
+  add_library(quench_graphs MODULE "${PROJECT_SOURCE_DIR}/plugins/shared/cuda/graphs.cpp")
+  target_include_directories(quench_graphs SYSTEM PRIVATE "${runtime}")
+  target_include_directories(quench_graphs PRIVATE "${PROJECT_SOURCE_DIR}/plugins")
+  target_link_libraries(quench_graphs PRIVATE quench::torch "${part}" "${QUENCH_DEPS}/torch/lib/libc10_cuda.so" quench_warnings)
+  target_link_options(quench_graphs PRIVATE "-Wl,--version-script=${PROJECT_SOURCE_DIR}/cmake/kernels.map" -Wl,-z,defs)
+  set_target_properties(quench_graphs PROPERTIES PREFIX "" OUTPUT_NAME graphs LIBRARY_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/lib/quench/cuda"
+                        SKIP_BUILD_RPATH ON DISABLE_PRECOMPILE_HEADERS ON UNITY_BUILD OFF)
+  install(TARGETS quench_graphs LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/quench/cuda)
+endfunction()

@@ -139,13 +139,13 @@ def bits_manifest(machine, device, precision):
                         "held_out": {"text": {"path": str(ROOT / "configs/moby_dick/validation.txt")}}}}
 
 
-def _measured(machine, name, device, precision):
+def _measured(machine, name, device, precision, **environment):
     """{cell: value} of one run in a home of its own, and the digest of the weights that it trained."""
     folder = machine.work / "bits" / name
     folder.mkdir(parents=True, exist_ok=True)
     home = folder / "home"
     (folder / "bits.yaml").write_text(json.dumps(bits_manifest(machine, device, precision)))
-    machine.quench("run", "bits.yaml", "--out", "run", home=home, folder=folder, QUENCH_PYTHON="/no/python3")
+    machine.quench("run", "bits.yaml", "--out", "run", home=home, folder=folder, QUENCH_PYTHON="/no/python3", **environment)
     records = machine.answer("results", "run", home=home, folder=folder)["records"]
     values = {" ".join([record["metric"], "float" if record["quantizer"] is None else record["quantizer"]["id"]]): record["value"]
               for record in records if isinstance(record["value"], (int, float))}
@@ -154,7 +154,8 @@ def _measured(machine, name, device, precision):
 
 
 def bits(machine, note):
-    """One training and three quantizers, twice on the GPU and once on the processor: are two runs equal, and how near is the third?"""
+    """One training and three quantizers, twice on the GPU, once with its work recorded and once on the processor: are the first two equal, is the
+    third, and how near is the last?"""
     differ = []
     for precision in ("float32",) if machine.small else ("float32", "bfloat16"):
         first, weights = _measured(machine, f"{precision}-first", machine.device, precision)
@@ -167,6 +168,10 @@ def bits(machine, note):
                  **{precision: {"first": first, "second": second, "weights": [weights, again]}})
         if not same:
             differ.append(precision)
+        graphs, recorded = _measured(machine, f"{precision}-recorded", machine.device, precision, QUENCH_CUDA_GRAPHS="1")
+        alike = first == graphs and weights == recorded
+        note.add(f"{precision}: with its work recorded it {'has' if alike else 'has NOT'} the same bits",
+                 **{f"{precision} recorded": {"values": graphs, "weights": recorded, "same": alike}})
         beside, _ = _measured(machine, f"{precision}-cpu", "cpu", precision)
         off = {cell: abs(first[cell] - value) / abs(value) for cell, value in beside.items() if cell in first and value != 0}
         note.add(f"{precision}: beside the processor, largest relative difference of a loss "

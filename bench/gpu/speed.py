@@ -15,9 +15,7 @@ SHOWN = 12  # kernels of a profile, in the table
 
 def rates(machine):
     """Of the step `ceiling`, or what an H200 had."""
-    said = json.loads((machine.out / "results/ceiling.json").read_text()) if (machine.out / "results/ceiling.json").exists() else {}
-    measured = said.get("result", {}).get("rates")
-    return {"bfloat16": PRODUCTS, "tf32": TF32, "float32": 50e12, "copy": COPIES, **(measured or {})}
+    return {"bfloat16": PRODUCTS, "tf32": TF32, "float32": 50e12, "copy": COPIES, **(_before(machine, "ceiling", "rates") or {})}
 
 
 def _arguments(machine, once=False):
@@ -91,6 +89,7 @@ def trainings(precision):
     def measure(machine, note):
         table = gpu_table()
         os.environ.update(machine.environment(machine.home("training")))
+        expect_precision(machine, precision)
         arguments, folder = _arguments(machine), machine.work / "training"
         folder.mkdir(exist_ok=True)
         found = rates(machine)
@@ -104,18 +103,43 @@ def trainings(precision):
         else:
             theirs = table.peer_training(arguments, precision, machine.small)
             note.add(f"PyTorch {theirs:.0f} tokens/s", theirs=theirs)
-        mine = _ours(machine, table, arguments, str(folder), precision)
+        mine = table.our_training(arguments, str(folder), precision, machine.small)
         note.add(f"quench {mine:.0f} tokens/s, {mine / floor:.1%} of the floor" + (f", {mine / theirs:.2f} of PyTorch's rate" if theirs else ""),
                  ours=mine, ratio=mine / theirs if theirs else None)
 
     return measure
 
 
-def _ours(machine, table, arguments, folder, precision):
+def recorded(pass_step):
+    """The step that repeats the smallest pass and training in bfloat16 with their work recorded (QUENCH_CUDA_GRAPHS=1)."""
+
+    def measure(machine, note):
+        table = gpu_table()
+        os.environ.update(machine.environment(machine.home("recorded"), QUENCH_CUDA_GRAPHS="1"))
+        arguments, folder = _arguments(machine), machine.work / "recorded"
+        folder.mkdir(exist_ok=True)
+        told = _before(machine, "training.bfloat16", "ours")
+        rate = table.our_training(arguments, str(folder), "bfloat16", machine.small)
+        note.add(f"training in bfloat16: {rate:.0f} tokens/s" + (f", {rate / told:.2f} of the rate without" if told else ""),
+                 training=rate, training_ratio=rate / told if told else None)
+        _, model, ids, score, _, _ = _prepared(machine, table, pass_step.removeprefix("table."))
+        seconds, before = table.ours(arguments, model, ids, score)["seconds"], _before(machine, pass_step, "seconds")
+        note.add(f"{pass_step}: pass {seconds:.2f} s" + (f", {seconds / before:.2f} of the time without" if before else ""),
+                 seconds=seconds, pass_ratio=seconds / before if before else None)
+
+    return measure
+
+
+def _before(machine, step, name):
+    """What an earlier step measured; None if it did not."""
+    path = machine.out / "results" / f"{step}.json"
+    return json.loads(path.read_text()).get("result", {}).get(name) if path.exists() else None
+
+
+def expect_precision(machine, precision):
     schema = json.loads(machine.quench("schema", home=machine.home("training")))
     if precision not in schema["properties"]["train"]["properties"]["precision"]["enum"]:
         raise Refused(f"this build does not train in {precision}")
-    return table.our_training(arguments, folder, precision, machine.small)
 
 
 # ---- where the time goes

@@ -31,15 +31,16 @@ def all_steps(small):
 
     trainings = [Step(f"training.{precision}", f"tokens a second of the 160M shape in {precision}, PyTorch with transformers beside it",
                       estimate, 90, speed.trainings(precision))
-                 for precision, estimate in (("float32", 30), ("tf32", 15), ("bfloat16", 30))]
+                 for precision, estimate in (("float32", 30), ("tf32", 2), ("bfloat16", 30))]
     steps = [
         Step("doctor", "the GPU, its driver, and what is missing", 5, 30, right.doctor),
         Step("ceiling", "products and copies that PyTorch reaches: what floors are made of", 12, 60, right.ceiling),
         Step("kernels", "kernels' bits beside those of their loops", 15, 90, right.kernels),
-        Step("bits", "a training and three quantizers, twice on the GPU and once on the processor", 40, 120, right.bits),
+        Step("bits", "a training and three quantizers, twice on the GPU, once with its work recorded, once on the processor", 45, 120, right.bits),
         Step("contract", "the contract's tests: each way of a run twice to the bit, and beside the processor within bounds", 90, 150, right.contract),
         *(table(*each) for each in shapes),
         *trainings,
+        Step("recorded", "the pass and the training in bfloat16 once more, with their work recorded as CUDA graphs", 15, 60, speed.recorded(f"table.{shapes[0][0]}")),
         *(table(*each) for each in large),
         Step("profile.pass", "kernels of the pass that is farthest from its floor", 15, 60, speed.profile_pass),
         Step("profile.training", "kernels of the training that is farthest from PyTorch", 15, 60, speed.profile_training),

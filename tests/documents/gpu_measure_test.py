@@ -81,20 +81,23 @@ class GpuMeasure(unittest.TestCase):
 
     def test_a_step_that_is_killed_or_over_its_limit_takes_nothing_from_the_others(self):
         out = self.here / "whole"
-        steps = ["doctor", "bits", "contract", "kernels", "table.tiny", "training.float32", "training.tf32", "profile.pass", "profile.training"]
+        steps = ["doctor", "bits", "contract", "kernels", "table.tiny", "training.float32", "training.tf32", "training.bfloat16", "recorded", "profile.pass", "profile.training"]
         code, said = self.interrupted(out, "contract", signal.SIGKILL, "--limit", "table.tiny=0.3", "--only", *steps)
         self.assertEqual(code, 1, said)
         status = {step: self.result(out, step)["status"] for step in steps}
         precisions = json.loads(subprocess.run([BUILD / "bin/quench", "schema"], capture_output=True, check=True).stdout)
         has_tf32 = "tf32" in precisions["properties"]["train"]["properties"]["precision"]["enum"]
         self.assertEqual(status, {"doctor": "done", "bits": "done", "contract": "killed", "kernels": "done", "table.tiny": "over", "training.float32": "done",
-                                  "training.tf32": "done" if has_tf32 else "refused", "profile.pass": "done", "profile.training": "done"}, said)
+                                  "training.tf32": "done" if has_tf32 else "refused", "training.bfloat16": "done", "recorded": "done", "profile.pass": "done", "profile.training": "done"}, said)
         self.assertIn("Pretended GPU", self.result(out, "doctor")["lines"][0])
         # What is equal here by construction must be found equal, with weights that were read from two trainings.
         both = self.result(out, "bits")["result"]["float32"]
         self.assertGreaterEqual(len(both["first"]), 7)
         self.assertEqual(both["first"], both["second"])
         self.assertEqual(len(set(both["weights"])), 1)
+        # Recorded work has the bits of work that is told each time; what is slow or fast here says nothing.
+        self.assertTrue(self.result(out, "bits")["result"]["float32 recorded"]["same"], said)
+        self.assertGreater(self.result(out, "recorded")["result"]["training_ratio"], 0)
         self.assertEqual({suite: found["verdict"] for suite, found in self.result(out, "kernels")["result"].items()},
                          {"quantizers_kernels_tests": "passed", "models_rotary_test": "passed", "optimizers_muon_tests": "passed"})
         self.assertGreater(self.result(out, "training.float32")["result"]["ours"], 0)

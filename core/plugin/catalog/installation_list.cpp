@@ -86,21 +86,23 @@ void InstallationList::check(const fs::path& file, const std::string& sha256) co
 }
 
 void InstallationList::hold_kernels() const {
-  std::error_code none;
-  const fs::path kernels = fs::canonical(folder_ / "cuda/kernels.so", none);
-  if (folder_.empty() || none) {
-    return;
-  }
-  try {
-    const File file(kernels);
-    const std::string sha256 = sha256_of(file);
-    check(kernels, sha256);
-    if (!has(kernels)) {
-      fail(QUENCH_DATA_LOSS, "is no part of this installation ({} does not list it)", kName);
+  for (const char* name : {"cuda/kernels.so", "cuda/graphs.so"}) {
+    std::error_code none;
+    const fs::path library = fs::canonical(folder_ / name, none);
+    if (folder_.empty() || none) {
+      continue;
     }
-    note_running_code("kernels for GPUs", file, sha256);
-  } catch (const Error& failure) {
-    fail(failure.code(), "{}: {}", kernels.string(), failure.what());
+    try {
+      const File file(library);
+      const std::string sha256 = sha256_of(file);
+      check(library, sha256);
+      if (!has(library)) {
+        fail(QUENCH_DATA_LOSS, "is no part of this installation ({} does not list it)", kName);
+      }
+      note_running_code("code for GPUs", file, sha256);
+    } catch (const Error& failure) {
+      fail(failure.code(), "{}: {}", library.string(), failure.what());
+    }
   }
 }
 

@@ -18,7 +18,7 @@ class InstallationList {
   bool has(const std::filesystem::path& file) const;
   // Throws Error(DATA_LOSS) if the list has other bytes for the file, or cannot be read.
   void check(const std::filesystem::path& file, const std::string& sha256) const;
-  // Holds the kernels for GPUs in the folder to the list; from then on they are code that runs
+  // Holds the code for GPUs in the folder to the list; from then on it is code that runs
   // (running_code.hpp). Does nothing where there are none. Throws Error(DATA_LOSS) naming the file.
   void hold_kernels() const;
 

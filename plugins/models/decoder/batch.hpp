@@ -25,6 +25,9 @@ class Batch {
   // [B*T], or empty for one segment per row.
   std::span<const int32_t> segments() const { return segments_; }
 
+  // Rows of one segment each at positions 0..T-1.
+  bool is_plain() const { return positions_.empty() && segments_.empty(); }
+
   const quench_batch* given() const { return given_; }
 
   // Throws INVALID_ARGUMENT, naming row and column, when an id is outside [0, vocabulary).

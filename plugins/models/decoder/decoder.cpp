@@ -4,6 +4,7 @@
 #include <ATen/ops/index_select.h>
 #include <c10/core/InferenceMode.h>
 
+#include <algorithm>
 #include <string_view>
 #include <utility>
 
@@ -115,7 +116,23 @@ void Decoder::stage(const quench_stage_args& args) {
   kit::expects(args.stage < plan.stage_count(), "stage: no such stage");
   const Batch batch(args.batch, info_.max_positions);
   weights_.enter(args.block);
-  run_stage(StageIo(args, plan, batch, device_), args.block, args.stage, batch);
+  const StageIo io(args, plan, batch, device_);
+  if (!records(device_) || !batch.is_plain() || weights_.by_block() || is_replaced(args.block)) {
+    run_stage(io, args.block, args.stage, batch);
+    return;
+  }
+  recorded_stages_(args.block, args.stage, batch.length(), io.all_in(), io.taken(),
+                   [&](const RecordedStages::Tensors& in, const RecordedStages::Tensors& out) {
+                     run_stage(StageIo(in, out), args.block, args.stage, batch);
+                   });
+}
+
+// An op may do anything.
+bool Decoder::is_replaced(uint32_t block) const {
+  const auto has_op = [](const std::vector<Linear>& group) {
+    return std::ranges::any_of(group, &Linear::is_replaced);
+  };
+  return cache_ops_[block].is_set() || std::ranges::any_of(linears_[block], has_op);
 }
 
 void Decoder::token_nll(const quench_head_args& args) {
@@ -262,6 +279,7 @@ void Decoder::weight_get(const std::string& name, const quench_tensor& destinati
 
 void Decoder::weight_set(const std::string& name, const quench_tensor& value) {
   const c10::InferenceMode mode;
+  recorded_stages_.forget();
   weights_.set(name, value);
 }
 

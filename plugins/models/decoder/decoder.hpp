@@ -16,6 +16,7 @@
 #include "models/decoder/cache_op.hpp"
 #include "models/decoder/device.hpp"
 #include "models/decoder/linear.hpp"
+#include "models/decoder/recorded.hpp"
 #include "models/decoder/residual.hpp"
 #include "models/decoder/stage_io.hpp"
 #include "models/decoder/weights.hpp"
@@ -142,8 +143,14 @@ class Decoder : public kit::Model {
   // `gradient` of a model that comes block by block; `to`, the flat vector, may be undefined.
   double gradient_by_block(const LossBatch& given, double weight, bool autocast,
                            const at::Tensor& to);
+  // Tells the device forward and backward, and gives the losses: adds `weight` times the gradient
+  // to `vector`, on the model's device.
+  LossSum add_gradient(const Batch& batch, const at::Tensor& ids, const ScoredTargets& targets,
+                       const at::Tensor& vector, double weight, bool autocast);
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
+  // Whether a linear or the cache of the block has an op.
+  bool is_replaced(uint32_t block) const;
   // Whether the view lies on the model's device; of a processor's model, whether in host memory.
   bool is_on_device(const quench_tensor& view) const;
   // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector, in host memory or on the
@@ -167,6 +174,8 @@ class Decoder : public kit::Model {
   std::vector<CacheOp> cache_ops_;                         // [block]
   ResidualPlan residual_;
   DeviceMemory memory_;
+  RecordedStep recorded_step_;
+  RecordedStages recorded_stages_;
 };
 
 }  // namespace quench::decoder

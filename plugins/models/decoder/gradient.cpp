@@ -85,6 +85,33 @@ at::Tensor Decoder::recorded_forward(const Batch& batch, at::Tensor rows) {
   return recorded_in("final norm", [&] { return final_norm(h); });
 }
 
+LossSum Decoder::add_gradient(const Batch& batch, const at::Tensor& ids,
+                              const ScoredTargets& targets, const at::Tensor& vector, double weight,
+                              bool autocast) {
+  AutogradScope scope(AutogradMode::kTraining, autocast);
+  for (size_t i = 0; i < weights_.parameters().size(); ++i) {
+    scope.add_gradient(weights_.tensor(i), parameter_of(vector, i));
+  }
+  at::Tensor h = at::index_select(embedding_, 0, ids);
+  h.requires_grad_(true);
+  const at::Tensor x = recorded_forward(batch, h);
+  at::Tensor dx;
+  LossSum loss;
+  {
+    const at::NoGradGuard constant;
+    const auto after = [this](const at::Tensor& product) { return after_head(product); };
+    loss = loss_and_gradient(x.detach(), targets, head_.weight(), after, weight, &dx);
+  }
+  {
+    const OneOrderOfSums fixed(device_);
+    torch::autograd::backward({x}, {dx});
+  }
+  const at::NoGradGuard constant;
+  scope.collect();
+  add_embedding_gradient(h.grad(), ids, scope.gradient(embedding_));
+  return loss;
+}
+
 double Decoder::gradient(const quench_loss_args& args, const quench_tensor* gradient) {
   expect_default_stream(args.stream);
   kit::expects((args.flags & ~QUENCH_LOSS_AUTOCAST_BFLOAT16) == 0, "loss: unknown flags");
@@ -97,36 +124,27 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
         given, args.weight, autocast,
         gradient != nullptr ? borrow_vector(*gradient, "gradient") : at::Tensor());
   }
-  AutogradScope scope(AutogradMode::kTraining, autocast);
-  const auto after = [this](const at::Tensor& product) { return after_head(product); };
   const ScoredTargets targets(given.targets, info_.vocabulary, device_);
-  at::Tensor h = at::index_select(embedding_, 0, given.ids);
   if (gradient == nullptr) {
-    const at::Tensor x = recorded_forward(given.batch, h);
+    const AutogradScope scope(AutogradMode::kTraining, autocast);
+    const auto after = [this](const at::Tensor& product) { return after_head(product); };
+    const at::Tensor x = recorded_forward(given.batch, at::index_select(embedding_, 0, given.ids));
     return loss_and_gradient(x, targets, head_.weight(), after, 1.0, nullptr).value();
   }
   const at::Tensor to = borrow_vector(*gradient, "gradient");
   const at::Tensor vector =
       to.device() == device_ ? to : at::zeros(to.sizes(), to.options().device(device_));
-  for (size_t i = 0; i < weights_.parameters().size(); ++i) {
-    scope.add_gradient(weights_.tensor(i), parameter_of(vector, i));
-  }
-  h.requires_grad_(true);
-  const at::Tensor x = recorded_forward(given.batch, h);
-  at::Tensor dx;
-  LossSum loss;
-  {
-    const at::NoGradGuard constant;
-    loss = loss_and_gradient(x.detach(), targets, head_.weight(), after, args.weight, &dx);
-  }
-  {
-    const OneOrderOfSums fixed(device_);
-    torch::autograd::backward({x}, {dx});
-  }
-  const at::NoGradGuard constant;
-  scope.collect();
-  add_embedding_gradient(h.grad(), given.ids, scope.gradient(embedding_));
+  const auto step = [&](const at::Tensor& ids, const ScoredTargets& chosen) {
+    return add_gradient(given.batch, ids, chosen, vector, args.weight, autocast);
+  };
+  const LossSum loss =
+      records(device_) && given.batch.is_plain()
+          ? recorded_step_({given.batch.rows(), given.batch.length(), autocast, args.weight,
+                            vector.const_data_ptr(), embedding_.const_data_ptr()},
+                           given.ids, targets, step)
+          : step(given.ids, targets);
   if (to.device() != device_) {
+    const at::NoGradGuard constant;
     at::Tensor total = to;
     total.add_(vector.cpu());
   }

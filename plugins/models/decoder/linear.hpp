@@ -22,6 +22,7 @@ class Linear {
   int64_t out_features() const { return weight_.size(0); }
   int64_t in_features() const { return weight_.size(1); }
   const at::Tensor& weight() const { return weight_; }
+  bool is_replaced() const { return op_.apply != nullptr; }
 
   // x [N, in], contiguous -> a new [N, out]. Differentiable inside an AutogradScope. There the
   // product of a replacement is that of its inputs with the weight, and one that does not tell its

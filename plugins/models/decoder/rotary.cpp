@@ -80,6 +80,7 @@ Angles Rotary::angles(const Batch& batch) {
   }
   if (!table_.cos.defined() || table_.cos.size(0) < length) {
     const auto grown = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(length)));
+    outgrown_.push_back(table_);
     table_ = compute(at::arange(grown, at::TensorOptions(at::kInt)));
   }
   return {table_.cos.narrow(0, 0, length).view({1, length, 1, half}),

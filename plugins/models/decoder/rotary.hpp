@@ -37,6 +37,7 @@ class Rotary {
   at::ScalarType dtype_;
   at::Device device_;
   Angles table_;                        // for positions 0..n-1; grows
+  std::vector<Angles> outgrown_;        // earlier tables: recordings may read them
   std::vector<int32_t> own_positions_;  // positions of the last batch that set its own
   Angles own_;
 };

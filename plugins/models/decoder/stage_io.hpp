@@ -23,6 +23,11 @@ class StageIo {
   // For a recorded forward: `in` enters the stage, and `outputs` tensors leave it.
   StageIo(std::vector<at::Tensor> in, size_t outputs) : in_(std::move(in)), out_(outputs) {}
 
+  // Outside of a forward that is recorded for derivatives: tensors of a recording (recorded.hpp).
+  StageIo(std::vector<at::Tensor> in, std::vector<at::Tensor> out)
+      : in_(std::move(in)), out_(std::move(out)) {}
+
+  const std::vector<at::Tensor>& all_in() const { return in_; }
   const at::Tensor& in(size_t i) const { return in_[i]; }
   // The host's memory for output i or, in a recorded forward, the tensor put there.
   const at::Tensor& out(size_t i) const { return out_[i]; }

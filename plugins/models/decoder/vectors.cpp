@@ -93,6 +93,7 @@ void Decoder::share_weights(const quench_tensor& vector) {
     kit::fail(QUENCH_UNSUPPORTED, "share: a model of %s, whose flat vectors are %s",
               at::toString(dtype_), at::toString(vector_type()));
   }
+  recorded_stages_.forget();
   weights_.move_to(borrow_range(vector, static_cast<int64_t>(weights_.total()), "share: vector"));
 }
 

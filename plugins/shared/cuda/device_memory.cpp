@@ -4,15 +4,6 @@
 
 namespace quench::cuda {
 
-namespace {
-
-template <typename Function>
-Function* entry(const std::filesystem::path& kernels, const char* name) {
-  return reinterpret_cast<Function*>(kernel_function(kernels, name));
-}
-
-}  // namespace
-
 void copy_bytes(int device, void* to, const void* from, size_t bytes,
                 const std::filesystem::path& kernels) {
   char why[256] = {};

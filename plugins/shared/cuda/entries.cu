@@ -4,6 +4,8 @@
 
 #include <cstdio>
 
+#include "shared/cuda/launch.cuh"
+
 extern "C" {
 
 const char* quench_cuda_architectures() {
@@ -18,5 +20,9 @@ int quench_cuda_devices(char* why, size_t why_bytes) {
     return -1;
   }
   return count;
+}
+
+void quench_cuda_use_stream(void* stream) {
+  quench::cuda::kernel_stream() = static_cast<cudaStream_t>(stream);
 }
 }

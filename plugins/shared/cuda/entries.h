@@ -33,6 +33,10 @@ int quench_cuda_pin(int device, void* memory, size_t bytes, int read_only, char*
                     size_t why_bytes);
 void quench_cuda_unpin(int device, void* memory);
 
+/* Where kernels are started from now on, whatever the thread: a cudaStream_t, or NULL for the one
+ * that all are started on at first. For the time in which work is recorded (graphs.h). */
+void quench_cuda_use_stream(void* stream);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 
 #include <cuda_runtime.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <exception>
@@ -30,6 +31,12 @@ __global__ void __launch_bounds__(Kernel::kThreads) enter(Kernel kernel) {
 }
 #endif
 
+// Where kernels are started: quench_cuda_use_stream.
+inline std::atomic<cudaStream_t>& kernel_stream() {
+  static std::atomic<cudaStream_t> stream = nullptr;
+  return stream;
+}
+
 // Starts a kernel; it runs after those that were started before, and nothing waits for it.
 struct Launch {
   template <typename Kernel>
@@ -37,7 +44,7 @@ struct Launch {
     const int64_t blocks = kernel.blocks();
     if (blocks > 0) {
 #ifdef __CUDACC__
-      enter<<<static_cast<unsigned>(blocks), Kernel::kThreads>>>(kernel);
+      enter<<<static_cast<unsigned>(blocks), Kernel::kThreads, 0, kernel_stream().load()>>>(kernel);
 #else
       launch_on_stand_in(kernel, blocks);
 #endif

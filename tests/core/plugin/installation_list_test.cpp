@@ -76,10 +76,10 @@ TEST_CASE("installation list: a plugin of other bytes is refused, known before o
   }
 }
 
-TEST_CASE("installation list: kernels for GPUs are held to it before they compute",
-          "[core][plugin]") {
+TEST_CASE("installation list: code for GPUs is held to it before it computes", "[core][plugin]") {
+  const std::string name = GENERATE("kernels.so", "graphs.so");
   const Installed program;
-  const fs::path kernels = program.root / "lib/quench/cuda/kernels.so";
+  const fs::path kernels = program.root / "lib/quench/cuda" / name;
   const fs::path list = program.root / "lib/quench/SHA256SUMS";
   const auto compute_on = [&](int32_t type) {
     program.catalog().compute_on({type, 0}, QUENCH_FAKE_DRIVER);
@@ -88,13 +88,14 @@ TEST_CASE("installation list: kernels for GPUs are held to it before they comput
   fs::create_directories(kernels.parent_path());
   fs::copy_file(quench::test::fault_library("good.so"), kernels);
   CHECK_THROWS_WITH(compute_on(QUENCH_DEVICE_CUDA),
-                    Contains("cuda/kernels.so: is no part of this installation"));
-  std::ofstream(list, std::ios::app) << sha256_of(quench::File(kernels)) << "  cuda/kernels.so\n";
+                    Contains("cuda/" + name + ": is no part of this installation"));
+  std::ofstream(list, std::ios::app)
+      << sha256_of(quench::File(kernels)) << "  cuda/" << name << "\n";
   CHECK_NOTHROW(compute_on(QUENCH_DEVICE_CUDA));
   fs::remove(kernels);
   fs::copy_file(quench::test::fault_library("constructor_prints.so"), kernels);
   CHECK_THROWS_WITH(compute_on(QUENCH_DEVICE_CUDA),
-                    Contains("cuda/kernels.so: is not the file that was installed (sha256 "));
+                    Contains("cuda/" + name + ": is not the file that was installed (sha256 "));
   CHECK_NOTHROW(compute_on(QUENCH_DEVICE_CPU));
 }
 

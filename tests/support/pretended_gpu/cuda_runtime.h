@@ -8,14 +8,17 @@
 
 #include "shared/cuda/block.hpp"
 #include "tests/support/pretended_device/memory.h"
+#include "tests/support/pretended_device/recording.hpp"
 
 enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorMemoryAllocation = 2,
   cudaErrorInvalidDevice = 101,
   cudaErrorHostMemoryAlreadyRegistered = 712,
-  cudaErrorHostMemoryNotRegistered = 713
+  cudaErrorHostMemoryNotRegistered = 713,
+  cudaErrorStreamCaptureUnsupported = 900
 };
+using cudaStream_t = void*;
 inline constexpr unsigned cudaHostRegisterPortable = 1;
 inline constexpr unsigned cudaHostRegisterReadOnly = 8;
 enum cudaMemcpyKind { cudaMemcpyDefault };
@@ -23,7 +26,9 @@ enum cudaMemcpyKind { cudaMemcpyDefault };
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorInvalidDevice      ? "invalid device ordinal"
          : error == cudaErrorMemoryAllocation ? "out of memory"
-                                              : "host memory is registered, or not";
+         : error == cudaErrorStreamCaptureUnsupported
+             ? "operation not permitted when stream is capturing"
+             : "host memory is registered, or not";
 }
 inline cudaError_t cudaGetDeviceCount(int* count) {
   *count = 1;
@@ -37,7 +42,7 @@ inline cudaError_t cudaGetLastError() {
 }
 inline cudaError_t cudaDeviceSynchronize() {
   pretended_count("wait: cudaDeviceSynchronize");
-  return cudaSuccess;
+  return quench::test::is_recording() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
   *memory = pretended_allocate(bytes);
@@ -52,6 +57,9 @@ inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
+  if (quench::test::is_recording()) {
+    return cudaErrorStreamCaptureUnsupported;
+  }
   pretended_copies(to, bytes);
   pretended_copies(from, bytes);
   pretended_count(pretended_inside(to) == to ? "wait: cudaMemcpy to the host" : "cudaMemcpy");
@@ -73,9 +81,11 @@ namespace quench::cuda {
 // processor's loops do.
 template <typename Kernel>
 void launch_on_stand_in(const Kernel& kernel, int64_t blocks) {
-  const test::OnPretendedDevice device;
   pretended_count("kernel");
-  run_on_host(kernel, blocks, Order::kLastToFirst);
+  test::tell([kernel, blocks] {
+    const test::OnPretendedDevice device;
+    run_on_host(kernel, blocks, Order::kLastToFirst);
+  });
 }
 
 }  // namespace quench::cuda

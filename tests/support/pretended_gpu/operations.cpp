@@ -3,6 +3,7 @@
 // on a GPU, and is told where it leaves that way: memory of the device is closed to anyone else,
 // and tensors of an operation must lie together, as CUDA's own operations want them to.
 #include <ATen/EmptyTensor.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/native/CPUFallback.h>
 #include <ATen/ops/_local_scalar_dense_native.h>
@@ -21,11 +22,14 @@
 #include <c10/core/Allocator.h>
 #include <torch/library.h>
 
+#include <cstring>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/support/pretended_device/memory.h"
+#include "tests/support/pretended_device/recording.hpp"
 
 namespace quench::test {
 
@@ -66,11 +70,24 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
                                            c10::dtype_or_default(dtype));
 }
 
+// What CUDA refuses while a stream is captured.
+void expect_no_recording(const char* what) {
+  TORCH_CHECK(answering || !is_recording(),
+              "operation not permitted when stream is capturing: ", what);
+}
+
 at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool) {
   count(!to.is_cuda()     ? "wait: copy to the host"
         : !from.is_cuda() ? "copy from the host"
                           : "aten::copy_");
-  opened(to).copy_(opened(from));
+  if (answering || !is_recording()) {
+    opened(to).copy_(opened(from));
+    return to;
+  }
+  if (!to.is_cuda() || !from.is_cuda()) {
+    expect_no_recording("a copy from or to memory of the host");
+  }
+  tell([to, from] { opened(to).copy_(opened(from)); });
   return to;
 }
 
@@ -83,6 +100,7 @@ at::Tensor copy_from_and_resize(const at::Tensor& from, const at::Tensor& to) {
 }
 
 at::Scalar item(const at::Tensor& tensor) {
+  expect_no_recording("a number");
   count("wait: a number");
   return at::native::_local_scalar_dense_cpu(opened(tensor));
 }
@@ -128,8 +146,13 @@ at::Tensor wide_bmm(const at::Tensor& a, const at::Tensor& b, at::ScalarType to)
 }
 
 at::Tensor softmax(const at::Tensor& x, int64_t dim, bool half_to_float) {
-  return half_to_float ? at::_softmax(x.to(at::kFloat), dim, false)
-                       : at::_softmax(opened(x), dim, false).to(x.device());
+  if (half_to_float) {
+    return at::_softmax(x.to(at::kFloat), dim, false);
+  }
+  count("aten::_softmax");
+  const at::Tensor y = at::empty(x.sizes(), x.options());
+  tell([x, y, dim] { opened(y).copy_(at::_softmax(opened(x), dim, false)); });
+  return y;
 }
 
 // Exact sums; of sizes that cuBLAS takes. (The processor's own form saturates in 16 bits where
@@ -163,9 +186,7 @@ void expect_together(const c10::OperatorHandle& op, const torch::jit::Stack& sta
   }
 }
 
-void on_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
-  expect_together(op, *stack);
-  count(op.schema().name().c_str());
+void answer(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
   const bool outer = std::exchange(answering, true);
   try {
     at::native::cpu_fallback(op, stack, /*error_on_views=*/true);
@@ -174,6 +195,74 @@ void on_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
     throw;
   }
   answering = outer;
+}
+
+std::vector<at::Tensor> tensors_of(const c10::IValue& value) {
+  return value.isTensor()       ? std::vector<at::Tensor>{value.toTensor()}
+         : value.isTensorList() ? value.toTensorVector()
+                                : std::vector<at::Tensor>();
+}
+
+// The operation on what it was given, as the device does it: derivatives were recorded before.
+torch::jit::Stack done_again(const c10::OperatorHandle& op, torch::jit::Stack given) {
+  const at::AutoDispatchBelowADInplaceOrView below;
+  answer(op, &given);
+  return given;
+}
+
+// An operation that changes its arguments is not done, and gives them back. Any other is done once,
+// for what its results look like; their floats are NaN until the recording is told again.
+void keep(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  const auto& schema = op.schema();
+  const size_t count = schema.arguments().size();
+  const torch::jit::Stack given = torch::jit::last(*stack, count).vec();
+  torch::jit::Stack results = given;
+  if (!schema.is_mutable()) {
+    answer(op, &results);
+    for (const c10::IValue& result : results) {
+      for (const at::Tensor& tensor : tensors_of(result)) {
+        if (tensor.defined() && tensor.is_floating_point()) {
+          std::memset(pretended_inside(tensor.data_ptr()), 0xff, tensor.nbytes());
+        }
+      }
+    }
+    tell([op, given, results] {
+      const torch::jit::Stack again = done_again(op, given);
+      for (size_t i = 0; i < results.size(); ++i) {
+        const std::vector<at::Tensor> to = tensors_of(results[i]);
+        const std::vector<at::Tensor> from = tensors_of(again[i]);
+        for (size_t k = 0; k < to.size(); ++k) {
+          if (to[k].defined()) {
+            opened(to[k]).copy_(opened(from[k]));
+          }
+        }
+      }
+    });
+  } else {
+    tell([op, given] { done_again(op, given); });
+    results.clear();
+    for (const auto& result : schema.returns()) {
+      for (size_t i = 0; i < count; ++i) {
+        const auto* alias = schema.arguments()[i].alias_info();
+        if (alias != nullptr && alias->isWrite() && result.alias_info() != nullptr &&
+            alias->beforeSets() == result.alias_info()->beforeSets()) {
+          results.push_back(given[i]);
+        }
+      }
+    }
+  }
+  torch::jit::drop(*stack, count);
+  stack->insert(stack->end(), results.begin(), results.end());
+}
+
+void on_processor(const c10::OperatorHandle& op, torch::jit::Stack* stack) {
+  expect_together(op, *stack);
+  count(op.schema().name().c_str());
+  if (!answering && is_recording()) {
+    keep(op, stack);
+  } else {
+    answer(op, stack);
+  }
 }
 
 }  // namespace
