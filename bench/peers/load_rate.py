@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""How fast a folder of safetensors becomes a model in memory, beside safetensors' own loader.
+"""How fast a folder of safetensors becomes a model in memory, beside safetensors' own loader and a streamer.
 
-  load_rate.py FOLDER [--quench build/release/bin/quench] [--blocks 4] [--rounds 3] [--threads 2] [--python PYTHON] [--device cpu]
+  load_rate.py FOLDER [--quench build/release/bin/quench] [--blocks 4] [--rounds 3] [--threads 2] [--python PYTHON] [--device cpu] [--cold]
 
 FOLDER gets blocks of a 7B Llama with random bfloat16 weights (kept for the next time). quench opens them for a loss of eight tokens: once in a
 new home, where the weights are hashed for the keys, and once more, where the hashes are known and each block of them is only compared. What a
 model of one block takes is taken off both, so that the start of the process, the forward and the answer are not counted. PYTHON has safetensors and torch
-(or numpy alone); its time is that of load_file for every file, imports not counted. Files are in the page cache: they were read once before.
+(or numpy alone); its time is that of load_file for every file, imports not counted; and, if it has runai_model_streamer, that of this streamer
+with as many threads. Files are in the page cache: they were read once before. --cold: they are dropped from it before each measurement.
 Times are the best of the rounds; on a machine with other work only processor time says something.
 """
 import argparse
@@ -47,6 +48,23 @@ if what == "torch" and sys.argv[2] != "cpu":
     torch.cuda.synchronize()
 print(json.dumps({"what": what, "wall": time.monotonic() - wall, "cpu": cpu() - before}))
 """
+STREAMED = """
+import json, os, sys, time, resource
+os.environ["RUNAI_STREAMER_CONCURRENCY"] = sys.argv[1]
+import torch
+from runai_model_streamer import SafetensorsStreamer
+def cpu():
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+wall, before, kept = time.monotonic(), cpu(), {}
+with SafetensorsStreamer() as streamer:
+    streamer.stream_files(sys.argv[3:])
+    for name, tensor in streamer.get_tensors():
+        kept[name] = tensor.clone() if sys.argv[2] == "cpu" else tensor.to(sys.argv[2])
+if sys.argv[2] != "cpu":
+    torch.cuda.synchronize()
+print(json.dumps({"wall": time.monotonic() - wall, "cpu": cpu() - before}))
+"""
 
 
 def gpu_table():
@@ -65,11 +83,32 @@ def timed(words, home):
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
+def dropped(folder_or_files):
+    """Takes files out of the page cache."""
+    for path in sorted(folder_or_files.glob("*.safetensors")) if isinstance(folder_or_files, Path) else folder_or_files:
+        with open(path, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def theirs(arguments, program, files):
+    if arguments.cold:
+        dropped(files)
+    done = subprocess.run([arguments.python, "-c", program, str(arguments.threads), arguments.device, *files], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(done.stderr)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def ours(arguments, model, ids):
     """((wall, cpu) in a new home, (wall, cpu) again)."""
     command = [arguments.quench, "eval", model, "--device", arguments.device, "--dtype", "bfloat16", "--threads", str(arguments.threads), "--json"]
     with tempfile.TemporaryDirectory() as home:
+        if arguments.cold:
+            dropped(model)
         first = timed([*command, "--metric", f"validation_loss:tokens={ids},block=8"], home)
+        if arguments.cold:
+            dropped(model)
         again = timed([*command, "--metric", f"validation_loss:tokens={ids},block=4"], home)
     return first, again
 
@@ -83,6 +122,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--python")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--cold", action="store_true")
     arguments = parser.parse_args()
     table = gpu_table()
     arguments.folder.mkdir(parents=True, exist_ok=True)
@@ -97,22 +137,25 @@ def main():
     weights = sum(rows * columns for rows, columns in shape.linears()[0]) * arguments.blocks
     bytes_read = 2 * (weights + 2 * shape.width * arguments.blocks)
     files = sorted(large.glob("model-[0-9]*.safetensors"))[1:]  # as many blocks as make the difference
-    for path in files:
+    for path in [] if arguments.cold else files:
         path.read_bytes()
-    rows = {"quench, new home": [], "quench, hashes known": []}
+    streams = arguments.python and subprocess.run([arguments.python, "-c", "import runai_model_streamer"], capture_output=True, check=False).returncode == 0
+    names, rows = ("quench, new home", "quench, hashes known"), {}
     for _ in range(arguments.rounds):
         less, more = ours(arguments, small, ids), ours(arguments, large, ids)
-        for name, a, b in zip(rows, less, more):
-            rows[name].append((b[0] - a[0], b[1] - a[1]))
+        for name, *both in zip(names, less, more):
+            rows.setdefault(name, []).append([*both[0], *both[1]])
         if arguments.python:
-            done = subprocess.run([arguments.python, "-c", THEIRS, str(arguments.threads), arguments.device, *files], capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                sys.exit(done.stderr)
-            said = json.loads(done.stdout)
+            said = theirs(arguments, THEIRS, files)
             rows.setdefault(f"safetensors, {said['what']}", []).append((said["wall"], said["cpu"]))
-    print(f"{arguments.blocks} blocks of 7B, {bytes_read / 1e9:.2f} GB, {arguments.threads} threads, {arguments.device}")
+        if streams:
+            said = theirs(arguments, STREAMED, files)
+            rows.setdefault("runai_model_streamer", []).append((said["wall"], said["cpu"]))
+    print(f"{arguments.blocks} blocks of 7B, {bytes_read / 1e9:.2f} GB, {arguments.threads} threads, {arguments.device}, "
+          f"{'files not' if arguments.cold else 'files'} in the page cache")
     for name, values in rows.items():
-        wall, cpu = min(value[0] for value in values), min(value[1] for value in values)
+        best = [min(column) for column in zip(*values)]
+        wall, cpu = (best[2] - best[0], best[3] - best[1]) if name in names else best
         print(f"{name:<24} {wall:6.2f} s ({bytes_read / 1e9 / wall:5.2f} GB/s), cpu {cpu:6.2f} s")
 
 

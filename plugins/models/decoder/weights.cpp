@@ -6,6 +6,7 @@
 #include <numeric>
 #include <utility>
 
+#include "models/decoder/arriving.hpp"
 #include "models/decoder/elementwise.hpp"
 #include "models/decoder/initial_weights.hpp"
 #include "models/decoder/weight_inventory.hpp"
@@ -16,10 +17,8 @@ namespace quench::decoder {
 
 namespace {
 
-// Elements: of a read by one thread, two blocks of the checksums that it is held to; and of what
-// all threads read before it is converted or copied to a device, 16 MB of float32.
+// Elements of a read by one thread: two blocks of the checksums that it is held to.
 constexpr uint64_t kPiece = uint64_t{1} << 18;
-constexpr uint64_t kCopiedAtOnce = uint64_t{1} << 22;
 
 bool is_float(quench_dtype dtype) {
   return kit::same(dtype, kit::kFloat64) || kit::same(dtype, kit::kFloat32) ||
@@ -34,26 +33,20 @@ void read_pieces(const kit::Source& source, uint64_t index, uint64_t first, uint
   });
 }
 
-void read_tensor(const kit::Source& source, uint64_t index, const at::Tensor& to) {
-  const quench_tensor_info info = source.info(index);
-  const auto count = static_cast<uint64_t>(to.numel());
-  const at::ScalarType stored = kit::scalar_type(info.dtype);
-  const bool direct = stored == to.scalar_type() && to.is_cpu();
+void read_tensor(const kit::Source& source, uint64_t index, const at::Tensor& to,
+                 Arriving& arriving) {
+  const at::ScalarType stored = kit::scalar_type(source.info(index).dtype);
   const at::Tensor flat = to.view({-1});
-  const at::Tensor staging = direct
-                                 ? flat
-                                 : at::empty({static_cast<int64_t>(std::min(count, kCopiedAtOnce))},
-                                             at::TensorOptions(stored));
-  for (uint64_t first = 0; first < count; first += kCopiedAtOnce) {
+  const auto count = static_cast<uint64_t>(flat.numel());
+  for (uint64_t first = 0; first < count; first += Arriving::kElements) {
     kit::check_cancelled();
-    const uint64_t part = std::min(kCopiedAtOnce, count - first);
-    auto* into = static_cast<char*>(staging.data_ptr());
-    const auto bytes = static_cast<uint64_t>(staging.element_size());
-    read_pieces(source, index, first, part, direct ? into + first * bytes : into, bytes);
-    if (!direct) {
-      const auto length = static_cast<int64_t>(part);
-      convert(staging.narrow(0, 0, length), flat.narrow(0, static_cast<int64_t>(first), length));
-    }
+    const auto length = static_cast<int64_t>(std::min(Arriving::kElements, count - first));
+    arriving.bring(flat.narrow(0, static_cast<int64_t>(first), length), stored,
+                   [&](const at::Tensor& piece) {
+                     read_pieces(source, index, first, static_cast<uint64_t>(length),
+                                 static_cast<char*>(piece.data_ptr()),
+                                 static_cast<uint64_t>(piece.element_size()));
+                   });
   }
 }
 
@@ -137,9 +130,11 @@ Weights::Weights(std::vector<WeightSpec> specs, const kit::Source& source,
                  std::span<const std::string> ignorable, at::ScalarType dtype, at::Device device)
     : Weights(Declared(), std::move(specs), dtype, device) {
   const std::vector<uint64_t> places = take_inventory(source, specs_, indices_, ignorable);
+  Arriving arriving(device);
   for (size_t i = 0; i < specs_.size(); ++i) {
-    read_tensor(source, places[i], allocate(i));
+    read_tensor(source, places[i], allocate(i), arriving);
   }
+  arriving.finish();
 }
 
 Weights::Weights(std::vector<WeightSpec> specs, double range, at::ScalarType dtype,
