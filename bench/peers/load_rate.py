@@ -3,7 +3,7 @@
 
   load_rate.py FOLDER [--quench build/release/bin/quench] [--blocks 4] [--rounds 3] [--threads 2] [--python PYTHON] [--device cpu] [--cold]
 
-FOLDER gets blocks of a 7B Llama with random bfloat16 weights (kept for the next time). quench opens them for a loss of eight tokens: once in a
+FOLDER gets blocks of a 7B Llama with random bfloat16 weights (kept for the next time). quench runs a loss of eight tokens on them: once in a
 new home, where the weights are hashed for the keys, and once more, where the hashes are known and each block of them is only compared. What a
 model of one block takes is taken off both, so that the start of the process, the forward and the answer are not counted. PYTHON has safetensors and torch
 (or numpy alone); its time is that of load_file for every file, imports not counted; and, if it has runai_model_streamer, that of this streamer
@@ -101,16 +101,17 @@ def theirs(arguments, program, files):
 
 
 def ours(arguments, model, ids):
-    """((wall, cpu) in a new home, (wall, cpu) again)."""
-    command = [arguments.quench, "eval", model, "--device", arguments.device, "--dtype", "bfloat16", "--threads", str(arguments.threads), "--json"]
+    """[(wall, cpu) in a new home, (wall, cpu) again]."""
+    times = []
     with tempfile.TemporaryDirectory() as home:
-        if arguments.cold:
-            dropped(model)
-        first = timed([*command, "--metric", f"validation_loss:tokens={ids},block=8"], home)
-        if arguments.cold:
-            dropped(model)
-        again = timed([*command, "--metric", f"validation_loss:tokens={ids},block=4"], home)
-    return first, again
+        for block in (8, 4):
+            manifest = {"name": "load", "checkpoints": {"model": str(model.resolve())}, "device": arguments.device, "dtype": "bfloat16",
+                        "metrics": [{"validation_loss": {"corpus": "ids", "block": block}}], "corpora": {"ids": {"tokens": {"path": str(ids.resolve())}}}}
+            (Path(home) / "load.yaml").write_text(json.dumps(manifest))
+            if arguments.cold:
+                dropped(model)
+            times.append(timed([arguments.quench, "run", f"{home}/load.yaml", "--out", f"{home}/{block}", "--threads", str(arguments.threads)], home))
+    return times
 
 
 def main():

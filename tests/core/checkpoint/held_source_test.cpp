@@ -4,6 +4,7 @@
 
 #include "core/checkpoint/content_hash.hpp"
 #include "core/checkpoint/dtype.hpp"
+#include "core/error.hpp"
 #include "tests/core/inputs/averaging/given_source.hpp"
 #include "tests/support/throws.hpp"
 
@@ -83,4 +84,38 @@ TEST_CASE("HeldSource: refuses other names, types and shapes with the same bytes
              Catch::Matchers::StartsWith("w: other tensors than those that were hashed"));
   CHECK_THAT(message_of([&] { HeldSource(weights(), blocks + blocks); }),
              Catch::Matchers::StartsWith("w: other tensors than those that were hashed"));
+}
+
+TEST_CASE("hash_tensors: what it reads in pieces has the hashes of the whole",
+          "[core][checkpoint]") {
+  constexpr uint64_t kMany = 65 * kHashBlock + 5;  // more than is read at once, twice
+  std::vector<uint16_t> values(kMany);
+  for (uint64_t i = 0; i < kMany; ++i) {
+    values[i] = static_cast<uint16_t>(i * 40503);
+  }
+  auto source = std::make_shared<GivenSource>("w");
+  source->tensor("b", quench::kFloat16, {kMany}, values);
+  source->tensor("empty", quench::kFloat16, {0}, std::vector<uint16_t>{});
+  source->tensor("a", quench::kFloat16, {1}, std::vector<uint16_t>{7});
+  quench::ContentHash content(3);
+  std::string blocks = fmt::format("{:016x}", quench::header_checksum(*source));
+  const std::vector<uint16_t> first = {7};
+  content.tensor(source->info(2));
+  content.content(first.data(), 2);
+  blocks +=
+      fmt::format("{:016x}", quench::sha256_head({reinterpret_cast<const char*>(first.data()), 2}));
+  content.tensor(source->info(0));
+  content.content(values.data(), 2 * kMany);
+  for (uint64_t i = 0; i < kMany; i += kHashBlock) {
+    const uint64_t count = std::min(kHashBlock, kMany - i);
+    blocks += fmt::format(
+        "{:016x}",
+        quench::sha256_head({reinterpret_cast<const char*>(values.data() + i), 2 * count}));
+  }
+  content.tensor(source->info(1));
+  const quench::TensorHashes got = hash_tensors(*source);
+  CHECK(got.content == content.hex_digest());
+  CHECK(got.blocks == blocks);
+  const std::atomic<bool> stop = true;
+  CHECK_THROWS_AS(hash_tensors(*source, &stop), quench::Error);
 }
