@@ -6,6 +6,10 @@ from pathlib import Path
 from failure import Failure
 
 
+# Libtorch's part for CUDA: what needs it is loaded where that has been (plugins/shared/cuda/graphs.h).
+LOADED_BEFORE = ("libtorch_cuda.so", "libc10_cuda.so")
+
+
 def files_in(folder):
     """The programs and shared libraries below a folder, in the order of their names. Object archives are none."""
     for path in sorted(folder.rglob("*")):
@@ -33,7 +37,7 @@ def set_run_path(path, folders):
 def found_libraries(path):
     """{soname: path} of all libraries that the dynamic linker of this machine loads for `path`."""
     said = subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout
-    missing = re.findall(r"^\s*(\S+) => not found", said, re.MULTILINE)
+    missing = [name for name in re.findall(r"^\s*(\S+) => not found", said, re.MULTILINE) if name not in LOADED_BEFORE]
     if missing:
         raise Failure(f"{path}: needs {', '.join(missing)}, which this machine does not have")
     return {name: Path(file) for name, file in re.findall(r"^\s*(\S+) => (/.+) \(0x", said, re.MULTILINE)}
