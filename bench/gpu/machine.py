@@ -52,14 +52,18 @@ class Machine:
         folder.mkdir(parents=True, exist_ok=True)
         return folder
 
-    def quench(self, *words, home, folder=None, **environment):
-        """stdout of the program; Failed with its last words."""
+    def quench(self, *words, **options):
+        """stdout of the program."""
+        return self.run(*words, **options).stdout
+
+    def run(self, *words, home, folder=None, **environment):
+        """What the program said; Failed with its last words."""
         done = subprocess.run([self.program, *map(str, words)], cwd=folder or self.work, capture_output=True, text=True, check=False,
                               env=self.environment(home, **environment))
         sys.stderr.write(done.stderr)
         if done.returncode != 0:
             raise Failed(f"quench {words[0]}: exit code {done.returncode}: {done.stderr.strip()[-600:]}")
-        return done.stdout
+        return done
 
     def answer(self, *words, **options):
         return json.loads(self.quench(*words, "--json", **options))["data"]

@@ -145,7 +145,9 @@ def _measured(machine, name, device, precision, **environment):
     folder.mkdir(parents=True, exist_ok=True)
     home = folder / "home"
     (folder / "bits.yaml").write_text(json.dumps(bits_manifest(machine, device, precision)))
-    machine.quench("run", "bits.yaml", "--out", "run", home=home, folder=folder, QUENCH_PYTHON="/no/python3", **environment)
+    said = machine.run("run", "bits.yaml", "--out", "run", home=home, folder=folder, QUENCH_PYTHON="/no/python3", **environment).stderr
+    if environment and "cannot be recorded" in said:
+        raise Failed(f"{name}: {said.strip()[-600:]}")
     records = machine.answer("results", "run", home=home, folder=folder)["records"]
     values = {" ".join([record["metric"], "float" if record["quantizer"] is None else record["quantizer"]["id"]]): record["value"]
               for record in records if isinstance(record["value"], (int, float))}

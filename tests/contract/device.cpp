@@ -28,7 +28,7 @@ std::string recorded_device(const Workplace& here, const std::string& device) {
 }
 
 Values measured(const Workplace& here, const std::string& device,
-                const std::vector<std::string>& environment) {
+                const std::vector<std::string>& environment, std::string* said) {
   Workplace::Arguments words = {"run", "m.yaml", "--out", "done"};
   if (std::filesystem::exists(here.folder() / "plugins")) {  // copies, in processes of their own
     words.insert(words.end(), {"--plugin-path", "plugins"});
@@ -39,6 +39,9 @@ Values measured(const Workplace& here, const std::string& device,
   const Outcome ran = here.wait(process);
   INFO(ran.err);
   REQUIRE(ran.code == 0);
+  if (said != nullptr) {
+    *said = ran.err;
+  }
   Values out;
   const json results = data_of(here.run({"results", "done", "--json"}).out);
   for (const json& record : results.at("records")) {

@@ -19,8 +19,9 @@ std::string recorded_device(const Workplace& here, const std::string& device);
 using Values = std::map<std::vector<std::string>, double>;
 
 // What a run of the manifest `m.yaml` of that folder measures. `environment`: set for it, too.
+// `said` (or null) becomes what it said on stderr.
 Values measured(const Workplace& here, const std::string& device,
-                const std::vector<std::string>& environment = {});
+                const std::vector<std::string>& environment = {}, std::string* said = nullptr);
 
 // The largest magnitude of each metric and label.
 std::map<std::string, double> largest_of(const Values& values);

@@ -55,6 +55,7 @@ std::string manifest_of(const std::string& model, const std::string& precision, 
 struct Measured {
   Values values;
   std::string census;
+  std::string said;
 };
 
 Measured measured_of(const std::string& manifest, const std::string& graphs) {
@@ -67,15 +68,17 @@ Measured measured_of(const std::string& manifest, const std::string& graphs) {
   here.folder().write("h.txt", text.substr(0, 1200));
   here.folder().write("m.yaml", manifest);
   const std::filesystem::path census = here.folder() / "census";
-  Measured out{measured(here, "cuda:0",
-                        {"QUENCH_CUDA_GRAPHS=" + graphs, "PRETENDED_CENSUS=" + census.string()}),
-               ""};
+  Measured out;
+  out.values =
+      measured(here, "cuda:0",
+               {"QUENCH_CUDA_GRAPHS=" + graphs, "PRETENDED_CENSUS=" + census.string()}, &out.said);
   if (std::filesystem::exists(census)) {
     out.census = read_file(census);
   }
   return out;
 }
 
+const std::string kRefused = "cannot be recorded, so it is told each time";
 const std::string kGptNeox =
     "model_type: gpt_neox, hidden_act: gelu, layer_norm_eps: 1e-5, rotary_pct: 0.25, "
     "rotary_emb_base: 10000, use_parallel_residual: true, attention_bias: true, intermediate_size: "
@@ -103,6 +106,7 @@ TEST_CASE("contract: on cuda:0 work that is recorded has the values of work that
   const Measured recorded = measured_of(manifest, "1");
   REQUIRE(told.values.size() == 5);
   CHECK(recorded.values == told.values);
+  CHECK(recorded.said.find(kRefused) == std::string::npos);
   if (!recorded.census.empty()) {
     CHECK(counted(told.census, "a recording") == 0);
     // Of a step from the third on; and of stages of two blocks, before and after their rounding.
@@ -115,7 +119,9 @@ TEST_CASE("contract: on cuda:0 work that cannot be recorded is done as ever", "[
   need_plugin("models/mamba");
   need_device(Workplace(Page::kNone), "cuda:0");
   const std::string manifest = manifest_of(kMamba, "float32", 64);
-  CHECK(measured_of(manifest, "1").values == measured_of(manifest, "0").values);
+  const Measured refused = measured_of(manifest, "1");
+  CHECK(refused.values == measured_of(manifest, "0").values);
+  CHECK(refused.said.find("a training step " + kRefused) != std::string::npos);
 }
 
 }  // namespace quench::test

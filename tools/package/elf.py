@@ -7,7 +7,7 @@ from failure import Failure
 
 
 # Libtorch's part for CUDA: what needs it is loaded where that has been (plugins/shared/cuda/graphs.h).
-LOADED_BEFORE = ("libtorch_cuda.so", "libc10_cuda.so")
+LOADED_BEFORE = ("libtorch_cuda.so", "libc10_cuda.so", "libcudart.so.13")
 
 
 def files_in(folder):

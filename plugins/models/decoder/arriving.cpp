@@ -9,6 +9,14 @@ namespace quench::decoder {
 Arriving::Arriving(at::Device device)
     : turns_{Turn{CopyQueue(device), {}}, Turn{CopyQueue(device), {}}} {}
 
+// Where a read failed, a copy may still write to a weight that is given up.
+Arriving::~Arriving() {
+  try {
+    finish();
+  } catch (const c10::Error&) {  // of the device, which tells it again when it is asked next
+  }
+}
+
 at::Tensor Arriving::host_piece(at::Tensor& bytes, at::ScalarType type, int64_t length,
                                 bool pinned) const {
   const auto wanted = static_cast<int64_t>(kElements * c10::elementSize(type));

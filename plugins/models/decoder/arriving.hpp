@@ -17,6 +17,9 @@ class Arriving {
   static constexpr uint64_t kElements = uint64_t{1} << 22;  // of a piece: 16 MB of float32
 
   explicit Arriving(at::Device device);
+  ~Arriving();  // as finish()
+  Arriving(const Arriving&) = delete;
+  Arriving& operator=(const Arriving&) = delete;
 
   // Fills `to` [n <= kElements], on the device or in host memory, from n elements of type `stored`
   // that `read` writes into host memory. Each is rounded once. They may still be on their way to a

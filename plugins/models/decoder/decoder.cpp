@@ -135,6 +135,15 @@ bool Decoder::is_replaced(uint32_t block) const {
   return cache_ops_[block].is_set() || std::ranges::any_of(linears_[block], has_op);
 }
 
+bool Decoder::is_replaced() const {
+  for (uint32_t block = 0; block < info_.blocks; ++block) {
+    if (is_replaced(block)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void Decoder::token_nll(const quench_head_args& args) {
   const c10::InferenceMode mode;
   expect_default_stream(args.stream);

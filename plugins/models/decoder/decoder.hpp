@@ -149,8 +149,9 @@ class Decoder : public kit::Model {
                        const at::Tensor& vector, double weight, bool autocast);
   // Element type of flat vectors over all parameters.
   at::ScalarType vector_type() const;
-  // Whether a linear or the cache of the block has an op.
+  // Whether a linear or the cache of the block has an op, or of any block.
   bool is_replaced(uint32_t block) const;
+  bool is_replaced() const;
   // Whether the view lies on the model's device; of a processor's model, whether in host memory.
   bool is_on_device(const quench_tensor& view) const;
   // Throws INVALID_ARGUMENT that names `what` if `view` is no such vector, in host memory or on the

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <string>
 
+#include "models/decoder/recorded.hpp"
 #include "quench/abi/extension/device_memory.h"
 #include "quench/kit/torch.hpp"
 #include "shared/cuda/device_memory.hpp"
@@ -112,6 +113,9 @@ DeviceMemory::Available DeviceMemory::available() const {
   const auto stats = allocator->getDeviceStats(device_.index());
   const auto all = static_cast<size_t>(c10::CachingAllocator::StatType::AGGREGATE);
   const int64_t cached = stats.reserved_bytes[all].current - stats.allocated_bytes[all].current;
+  if (records(device_)) {  // what it keeps may be a recording's, which nothing else can have
+    return {free, total};
+  }
   return {free + static_cast<uint64_t>(std::max<int64_t>(cached, 0)), total};
 }
 

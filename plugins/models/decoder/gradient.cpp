@@ -138,7 +138,7 @@ double Decoder::gradient(const quench_loss_args& args, const quench_tensor* grad
     return add_gradient(given.batch, ids, chosen, vector, args.weight, autocast);
   };
   const LossSum loss =
-      records(device_) && given.batch.is_plain()
+      records(device_) && to.device() == device_ && given.batch.is_plain() && !is_replaced()
           ? recorded_step_({given.batch.rows(), given.batch.length(), autocast, args.weight,
                             vector.const_data_ptr(), embedding_.const_data_ptr()},
                            given.ids, targets, step)

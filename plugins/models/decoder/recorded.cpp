@@ -115,6 +115,10 @@ void RecordedStages::record(Call& call, const Tensors& in, const Tensors& out, c
   call.work =
       recorded("a stage of a block", in.front().device(), beside, [&] { work(call.in, call.out); });
   refused_ = !call.work;
+  if (refused_) {
+    call.in.clear();
+    call.out.clear();
+  }
 }
 
 void RecordedStages::forget() {

@@ -16,8 +16,8 @@
 
 namespace quench::decoder {
 
-// A GPU, and QUENCH_CUDA_GRAPHS=1. What a device refuses to record once is told in the log and done
-// as ever from then on.
+// A GPU, and QUENCH_CUDA_GRAPHS=1. What a device refuses to record once is told in the log ("cannot
+// be recorded") and done as ever from then on.
 bool records(at::Device device);
 
 // The forward and backward of a training step. Steps of one form differ in ids and targets alone.
@@ -60,7 +60,7 @@ class RecordedStages {
   // second time. Recordings of another block, or another number of tokens, are dropped.
   void operator()(uint32_t block, uint32_t stage, int64_t length, const Tensors& in,
                   const Tensors& out, const Stage& work);
-  // What a stage computes with has changed: a weight, or an op of a linear or a cache.
+  // A weight has changed, and with it what a stage computes from it before the stage.
   void forget();
 
  private:

@@ -11,6 +11,7 @@ namespace {
 struct Open {
   std::mutex mutex;
   std::optional<Told> told;
+  bool spoilt = false;
 };
 
 Open& open_recording() {
@@ -30,12 +31,17 @@ bool begin_recording() {
   return free;
 }
 
-Told end_recording() {
+std::optional<Told> end_recording() {
   Open& open = open_recording();
   const std::lock_guard lock(open.mutex);
-  Told told = std::move(*open.told);
-  open.told.reset();
-  return told;
+  std::optional<Told> told = std::exchange(open.told, std::nullopt);
+  return std::exchange(open.spoilt, false) ? std::nullopt : told;
+}
+
+void spoil_recording() {
+  Open& open = open_recording();
+  const std::lock_guard lock(open.mutex);
+  open.spoilt = open.told.has_value();
 }
 
 bool is_recording() {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstring>
+#include <utility>
 
 #include "shared/cuda/block.hpp"
 #include "tests/support/pretended_device/memory.h"
@@ -16,9 +17,13 @@ enum cudaError_t {
   cudaErrorInvalidDevice = 101,
   cudaErrorHostMemoryAlreadyRegistered = 712,
   cudaErrorHostMemoryNotRegistered = 713,
-  cudaErrorStreamCaptureUnsupported = 900
+  cudaErrorStreamCaptureUnsupported = 900,
+  cudaErrorStreamCaptureInvalidated = 901
 };
 using cudaStream_t = void*;
+using cudaGraph_t = quench::test::Told*;
+using cudaGraphExec_t = quench::test::Told*;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
 inline constexpr unsigned cudaHostRegisterPortable = 1;
 inline constexpr unsigned cudaHostRegisterReadOnly = 8;
 enum cudaMemcpyKind { cudaMemcpyDefault };
@@ -26,6 +31,8 @@ enum cudaMemcpyKind { cudaMemcpyDefault };
 inline const char* cudaGetErrorString(cudaError_t error) {
   return error == cudaErrorInvalidDevice      ? "invalid device ordinal"
          : error == cudaErrorMemoryAllocation ? "out of memory"
+         : error == cudaErrorStreamCaptureInvalidated
+             ? "operation failed due to a previous error during capture"
          : error == cudaErrorStreamCaptureUnsupported
              ? "operation not permitted when stream is capturing"
              : "host memory is registered, or not";
@@ -40,9 +47,13 @@ inline cudaError_t cudaSetDevice(int device) {
 inline cudaError_t cudaGetLastError() {
   return cudaSuccess;
 }
+inline bool refused_while_recording() {
+  quench::test::spoil_recording();
+  return quench::test::is_recording();
+}
 inline cudaError_t cudaDeviceSynchronize() {
   pretended_count("wait: cudaDeviceSynchronize");
-  return quench::test::is_recording() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
+  return refused_while_recording() ? cudaErrorStreamCaptureUnsupported : cudaSuccess;
 }
 inline cudaError_t cudaMalloc(void** memory, size_t bytes) {
   *memory = pretended_allocate(bytes);
@@ -57,7 +68,7 @@ inline cudaError_t cudaMemset(void* to, int value, size_t bytes) {
   return cudaSuccess;
 }
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
-  if (quench::test::is_recording()) {
+  if (refused_while_recording()) {
     return cudaErrorStreamCaptureUnsupported;
   }
   pretended_copies(to, bytes);
@@ -73,6 +84,35 @@ inline cudaError_t cudaHostRegister(void* memory, size_t bytes, unsigned) {
 }
 inline cudaError_t cudaHostUnregister(void* memory) {
   return pretended_unpin(memory) != 0 ? cudaSuccess : cudaErrorHostMemoryNotRegistered;
+}
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  return stream != nullptr && quench::test::begin_recording() ? cudaSuccess
+                                                              : cudaErrorStreamCaptureUnsupported;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t* graph) {
+  auto told = quench::test::end_recording();
+  *graph = told ? new quench::test::Told(*std::move(told)) : nullptr;
+  return told ? cudaSuccess : cudaErrorStreamCaptureInvalidated;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned) {
+  pretended_count("a recording");
+  *made = new quench::test::Told(*graph);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t work, cudaStream_t) {
+  pretended_count("a recording told again");
+  for (const auto& one : *work) {
+    one();
+  }
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t work) {
+  delete work;
+  return cudaSuccess;
 }
 
 namespace quench::cuda {

@@ -72,8 +72,11 @@ at::Tensor empty_strided(c10::IntArrayRef size, c10::IntArrayRef stride,
 
 // What CUDA refuses while a stream is captured.
 void expect_no_recording(const char* what) {
-  TORCH_CHECK(answering || !is_recording(),
-              "operation not permitted when stream is capturing: ", what);
+  const bool refused = !answering && is_recording();
+  if (refused) {
+    spoil_recording();
+  }
+  TORCH_CHECK(!refused, "operation not permitted when stream is capturing: ", what);
 }
 
 at::Tensor& copy(at::Tensor& to, const at::Tensor& from, bool) {
