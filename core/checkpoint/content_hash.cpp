@@ -59,8 +59,8 @@ namespace {
 
 // Some blocks of a tensor: their bytes, and the checksum of each.
 struct Stretch {
-  uint64_t index;
-  uint64_t first;
+  uint64_t index = 0;
+  uint64_t first = 0;
   std::vector<char> bytes = {};
   std::string checksums = {};
 };
