@@ -1,13 +1,16 @@
 #include "models/decoder/likelihoods.hpp"
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/exp.h>
 #include <ATen/ops/log_softmax.h>
 
 #include <cmath>
 #include <vector>
 
+#include "models/decoder/device/entries.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/host.hpp"
+#include "shared/cuda/run_kernel.hpp"
 #include "shared/matrix/on_host.hpp"
 
 namespace quench::decoder {
@@ -79,6 +82,40 @@ void make_gradient(const at::Tensor& likelihoods, const at::Tensor& targets, dou
   }
   at::Tensor values = likelihoods;
   values.scatter_add_(1, targets, values.new_full(targets.sizes(), -1.0)).mul_(factor);
+}
+
+bool make_by_kernel(const at::Tensor& logits, const at::Tensor& targets, double factor,
+                    bool differentiate, LossSum& loss) {
+  if (logits.scalar_type() != at::kFloat || !logits.is_contiguous() || !targets.is_contiguous() ||
+      !cuda::runs_kernels(logits.device())) {
+    return false;
+  }
+  const at::Tensor sums = at::empty({logits.size(0)}, logits.options().dtype(at::kDouble));
+  const at::Tensor gaps = at::empty({logits.size(0)}, logits.options());
+  const LossRows kernel{static_cast<float*>(logits.mutable_data_ptr()),
+                        targets.const_data_ptr<int64_t>(),
+                        static_cast<double*>(sums.mutable_data_ptr()),
+                        static_cast<float*>(gaps.mutable_data_ptr()),
+                        logits.size(0),
+                        logits.size(1),
+                        static_cast<float>(factor),
+                        differentiate ? 1 : 0};
+  cuda::run_kernel(kLossRows, kernel, logits.device());
+  loss = LossSum(sums.log().add(gaps));
+  return true;
+}
+
+LossSum make_loss_gradient(const at::Tensor& logits, const at::Tensor& targets, double factor,
+                           bool differentiate) {
+  LossSum loss;
+  if (!matrix::on_host(logits) && make_by_kernel(logits, targets, factor, differentiate, loss)) {
+    return loss;
+  }
+  loss = make_likelihoods(logits, targets);
+  if (differentiate) {
+    make_gradient(logits, targets, factor);
+  }
+  return loss;
 }
 
 }  // namespace quench::decoder

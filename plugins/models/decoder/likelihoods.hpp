@@ -14,4 +14,13 @@ LossSum make_likelihoods(const at::Tensor& logits, const at::Tensor& targets);
 // Replaces each softmax row p by factor * (p - 1 at the target).
 void make_gradient(const at::Tensor& likelihoods, const at::Tensor& targets, double factor);
 
+// Both at once. What is left in the logits where `differentiate` is not set is of no use. On a GPU
+// one kernel makes them of float32.
+LossSum make_loss_gradient(const at::Tensor& logits, const at::Tensor& targets, double factor,
+                           bool differentiate);
+
+// That kernel, in host memory as loops; whether it is there and made them.
+bool make_by_kernel(const at::Tensor& logits, const at::Tensor& targets, double factor,
+                    bool differentiate, LossSum& loss);
+
 }  // namespace quench::decoder

@@ -110,11 +110,10 @@ LossSum loss_and_gradient(const at::Tensor& x, const ScoredTargets& targets, con
         in_type(all ? x.narrow(0, first, count) : x.index_select(0, places), weight.scalar_type());
     const Logits logits(in_type(matrix::product(from, weight.t()), wide), after, dx != nullptr);
     const at::Tensor& values = logits.values();
-    loss += make_likelihoods(values, ids);
+    loss += make_loss_gradient(values, ids, factor, dx != nullptr);
     if (dx == nullptr) {
       continue;
     }
-    make_gradient(values, ids, factor);
     const at::Tensor back = in_type(logits.back(values), weight.scalar_type());
     if (const at::Tensor gradient = scope.gradient(head); gradient.defined()) {
       add_product(back, from, gradient);

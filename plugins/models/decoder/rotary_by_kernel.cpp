@@ -1,22 +1,11 @@
 #include "models/decoder/rotary_by_kernel.hpp"
 
-#include <filesystem>
-#include <system_error>
-
 #include "models/decoder/device/entries.hpp"
 #include "shared/cuda/run_kernel.hpp"
 
 namespace quench::decoder {
 
 namespace {
-
-bool has_kernels(at::Device device) {
-  static const bool there = [] {
-    std::error_code error;
-    return std::filesystem::exists(cuda::kernels_file(), error);
-  }();
-  return device.is_cpu() || there;
-}
 
 template <typename T, typename A>
 void run(const at::Tensor& x, const Angles& angles, const char* entry) {
@@ -43,7 +32,7 @@ bool has_rotation_kernel(const at::Tensor& x, const Angles& angles) {
   const at::ScalarType angle = angles.cos.scalar_type();
   const bool same = type == angle && type != at::kHalf;
   return pairs < int64_t{1} << 32 && angles.cos.is_contiguous() && angles.sin.is_contiguous() &&
-         (same || (type == at::kBFloat16 && angle == at::kFloat)) && has_kernels(x.device());
+         (same || (type == at::kBFloat16 && angle == at::kFloat)) && cuda::runs_kernels(x.device());
 }
 
 bool rotate_by_kernel(const at::Tensor& x, const Angles& angles) {

@@ -7,18 +7,21 @@
 #include <cmath>
 #include <cstdint>
 
+#include "shared/cuda/both.hpp"
+
 namespace quench::decoder {
 
 // Evaluates the polynomial with these coefficients, highest power first.
 template <typename... Factors>
-[[gnu::always_inline]] inline float polynomial(float x, float first, Factors... factors) {
+[[gnu::always_inline]] QUENCH_BOTH inline float polynomial(float x, float first,
+                                                           Factors... factors) {
   float sum = first;
   ((sum = sum * x + factors), ...);
   return sum;
 }
 
 // Accurate to about one unit in the last place (the Cephes library's polynomial); NaN stays NaN.
-[[gnu::always_inline]] inline float exponential(float x) {
+[[gnu::always_inline]] QUENCH_BOTH inline float exponential(float x) {
   constexpr float kMagic = 12582912;  // 1.5 * 2^23: adding it leaves a whole number in the low bits
   float held = x < -104.0F ? -104.0F : x;  // e^-104 is 0 in float32, e^89 is infinite
   held = held > 89.0F ? 89.0F : held;

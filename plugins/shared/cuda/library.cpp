@@ -43,6 +43,11 @@ fs::path kernels_file() {
   return found;
 }
 
+bool has_kernels(const fs::path& kernels) {
+  std::error_code error;
+  return fs::exists(kernels, error);
+}
+
 void* kernel_function(const fs::path& kernels, const char* name) {
   static std::mutex mutex;
   static auto* known = new std::map<std::pair<fs::path, std::string>, void*>;

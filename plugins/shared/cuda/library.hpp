@@ -12,6 +12,9 @@ namespace quench::cuda {
 // Where it lies for the library or program that this code is part of.
 std::filesystem::path kernels_file();
 
+// Whether it is there.
+bool has_kernels(const std::filesystem::path& kernels = kernels_file());
+
 // The function of that name. Throws FAILED_PRECONDITION in one line if there is no such library.
 void* kernel_function(const std::filesystem::path& kernels, const char* name);
 

@@ -1,7 +1,5 @@
 #include "shared/cuda/recorded_work.hpp"
 
-#include <system_error>
-
 #include "shared/cuda/entries.h"
 #include "shared/cuda/graphs.h"
 
@@ -19,8 +17,7 @@ namespace {
 class KernelStream {
  public:
   KernelStream(const fs::path& kernels, void* stream) {
-    std::error_code error;
-    if (fs::exists(kernels, error)) {
+    if (has_kernels(kernels)) {
       use_ = entry<decltype(quench_cuda_use_stream)>(kernels, "quench_cuda_use_stream");
       use_(stream);
     }

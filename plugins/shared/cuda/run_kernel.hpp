@@ -8,6 +8,12 @@
 
 namespace quench::cuda {
 
+// In host memory as loops, on a GPU where there is kernels.so.
+inline bool runs_kernels(at::Device device) {
+  static const bool there = has_kernels();
+  return device.is_cpu() || there;
+}
+
 // All pointers of `kernel` are to the memory of `device`: on a GPU the function `entry` of
 // kernels.so starts it, after all that libtorch has started there; in host memory it is loops.
 // Returns when the results are there.

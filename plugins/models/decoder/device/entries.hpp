@@ -3,6 +3,7 @@
 
 #include <cstddef>
 
+#include "models/decoder/device/loss_rows.hpp"
 #include "models/decoder/device/rotate_elements.hpp"
 
 namespace quench::decoder {
@@ -13,6 +14,7 @@ template <typename T, typename A>
 using RotateOnDevice = int(const cuda::ForEach<RotateElements<T, A>>* kernel, int device, char* why,
                            size_t why_bytes);
 
+inline constexpr const char* kLossRows = "quench_cuda_loss_rows";  // of LossRows, likewise
 inline constexpr const char* kRotateDouble = "quench_cuda_rotate_double";
 inline constexpr const char* kRotateFloat = "quench_cuda_rotate_float";
 inline constexpr const char* kRotateBfloat16 = "quench_cuda_rotate_bfloat16";
