@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/decoder/device/entries.hpp"
+#include "models/decoder/differentiable.hpp"
 #include "models/decoder/softmax_kernels.hpp"
 #include "quench/kit/host.hpp"
 #include "shared/cuda/run_kernel.hpp"
@@ -101,7 +102,7 @@ bool make_by_kernel(const at::Tensor& logits, const at::Tensor& targets, double 
                         static_cast<float>(factor),
                         differentiate ? 1 : 0};
   cuda::run_kernel(kLossRows, kernel, logits.device());
-  loss = LossSum(sums.log().add(gaps));
+  loss = LossSum(logarithm_of(sums).add(gaps));
   return true;
 }
 
