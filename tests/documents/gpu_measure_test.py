@@ -150,6 +150,12 @@ class GpuMeasure(unittest.TestCase):
         floats = [{record["value"] for record in records if record["job"] == job and record["quantizer"] is None} for job in (0, 1)]
         self.assertEqual(floats[0] & floats[1], set())  # another seed, other weights
 
+    def test_the_archive_takes_test_programs_that_there_are(self):
+        code = "import sys; from importlib.machinery import SourceFileLoader as L; print(*L('pack', sys.argv[1]).load_module().PROGRAMS)"
+        said = subprocess.run([sys.executable, "-B", "-W", "ignore", "-c", code, SOURCE / "bench/gpu/pack"], capture_output=True, text=True, check=True)
+        self.assertGreaterEqual(len(said.stdout.split()), 5)
+        self.assertEqual([name for name in said.stdout.split() if not (BUILD / name).exists()], [])
+
     def test_what_does_not_fit_into_the_budget_is_not_begun(self):
         out = self.here / "short"
         self.measure(out, "--only", "plateau", "--budget", "5", code=1)
