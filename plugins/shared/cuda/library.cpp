@@ -26,7 +26,8 @@ void* find_function(const fs::path& kernels, const char* name) {
   std::error_code error;
   if (!fs::exists(kernels, error)) {
     kit::fail(QUENCH_FAILED_PRECONDITION,
-              "%s is not there: this build has no kernels for GPUs (docs/gpu.md)", kernels.c_str());
+              "%s is not there: this build has no %s for GPUs (docs/gpu.md)", kernels.c_str(),
+              kernels.stem().c_str());
   }
   void* library = dlopen(kernels.c_str(), RTLD_NOW | RTLD_LOCAL);  // never closed
   void* function = library == nullptr ? nullptr : dlsym(library, name);

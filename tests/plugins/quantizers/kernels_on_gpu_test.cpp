@@ -111,6 +111,9 @@ TEST_CASE("kernels: a build without them and a foreign library are named in one 
                     absent.string() +
                         " is not there: this build has no kernels for GPUs "
                         "(docs/gpu.md)");
+  CHECK_THROWS_WITH(cuda::kernel_function(folder.path() / "graphs.so", "f"),
+                    Catch::EndsWith(" is not there: this build has no graphs for GPUs "
+                                    "(docs/gpu.md)"));
   std::ofstream(absent) << "no library";
   CHECK_THROWS_WITH(
       cuda::kernel_function(absent, "f"),
