@@ -9,7 +9,7 @@ import time
 from machine import Failed, Refused, ROOT
 
 # Test programs of kernels, with the cases that ask a GPU.
-KERNELS = (("quantizers_kernels_tests", "*: on a GPU*"), ("models_rotary_test", "*: on a GPU*"), ("optimizers_muon_tests", "*: on a GPU*"),
+KERNELS = (("quantizers_kernels_tests", "*: on a GPU*"), ("models_decoder_gpu_test", "*: on a GPU*"), ("optimizers_muon_tests", "*: on a GPU*"),
            ("shared_cuda_tests", "*: on a GPU*"))
 # Those that a GPU that is none runs: it draws no random numbers, and pins no memory.
 TRIED = (("quantizers_kernels_tests", "kernels: on a GPU*"), *KERNELS[1:3])

@@ -44,7 +44,7 @@ class GpuMeasure(unittest.TestCase):
         cls.environment = {**os.environ, "PATH": f"{cls.here / 'bin'}:{os.environ['PATH']}", "OMP_NUM_THREADS": "1",
                            "QUENCH_KERNEL_TIMES_LIBRARY": compile_library("bench/gpu/kernel_times.c", cls.here / "kernel_times.so"),
                            "QUENCH_CUPTI": compile_library("tests/support/pretended_gpu/cupti.c", cls.here / "libcupti.so")}
-        for suite in ("contract_device_tests", "quantizers_kernels_tests", "models_rotary_test", "optimizers_muon_tests"):  # as run_suite links them
+        for suite in ("contract_device_tests", "quantizers_kernels_tests", "models_decoder_gpu_test", "optimizers_muon_tests"):  # as run_suite links them
             mine = TREE / "tests" / f"{suite}.{os.getpid()}"
             os.link(BUILD / "tests" / suite, mine)
             os.replace(mine, TREE / "tests" / suite)
@@ -99,7 +99,7 @@ class GpuMeasure(unittest.TestCase):
         self.assertTrue(self.result(out, "bits")["result"]["float32 recorded"]["same"], said)
         self.assertGreater(self.result(out, "recorded")["result"]["training_ratio"], 0)
         self.assertEqual({suite: found["verdict"] for suite, found in self.result(out, "kernels")["result"].items()},
-                         {"quantizers_kernels_tests": "passed", "models_rotary_test": "passed", "optimizers_muon_tests": "passed"})
+                         {"quantizers_kernels_tests": "passed", "models_decoder_gpu_test": "passed", "optimizers_muon_tests": "passed"})
         self.assertGreater(self.result(out, "training.float32")["result"]["ours"], 0)
         # Product 1000..3000 and 2000..5000, fill 6000..6500, copy 7000..9000, norm 9000..9250.
         times = self.result(out, "profile.pass")["result"]["times"]

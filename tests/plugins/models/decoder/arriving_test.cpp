@@ -2,9 +2,11 @@
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/zeros.h>
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <stdexcept>
 
 #include "tests/support/torch_gpu.hpp"
 
@@ -52,6 +54,26 @@ TEST_CASE("weights: pieces that arrive have each element in its place", "[models
 TEST_CASE("weights: on a GPU pieces that arrive beside each other have each element in its place",
           "[models][cuda]") {
   check_pieces_on(gpu_or_skip());
+}
+
+TEST_CASE("weights: on a GPU a read that fails leaves no copy under way", "[models][cuda]") {
+  const at::Device device = gpu_or_skip();
+  const at::Tensor to =
+      at::zeros({2 * kPieceElements}, at::TensorOptions(at::kFloat).device(device));
+  const auto bring_both = [&] {
+    decoder::Arriving arriving(device);
+    arriving.bring(to.narrow(0, 0, kPieceElements), at::kFloat,
+                   [](const at::Tensor& piece) { piece.fill_(7); });
+    arriving.bring(to.narrow(0, kPieceElements, kPieceElements), at::kFloat,
+                   [](const at::Tensor& piece) {
+                     piece.fill_(9);
+                     throw std::runtime_error("cut off");
+                   });
+  };
+  CHECK_THROWS_WITH(bring_both(), "cut off");
+  const at::Tensor found = to.cpu();
+  CHECK(found.narrow(0, 0, kPieceElements).eq(7).all().item<bool>());
+  CHECK(found.narrow(0, kPieceElements, kPieceElements).eq(0).all().item<bool>());
 }
 
 }  // namespace quench::test
