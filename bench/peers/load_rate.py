@@ -83,9 +83,9 @@ def timed(words, home):
     return wall, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def dropped(folder_or_files):
+def dropped(files):
     """Takes files out of the page cache."""
-    for path in sorted(folder_or_files.glob("*.safetensors")) if isinstance(folder_or_files, Path) else folder_or_files:
+    for path in files:
         with open(path, "rb") as file:
             os.fsync(file.fileno())
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
@@ -109,7 +109,7 @@ def ours(arguments, model, ids):
                         "metrics": [{"validation_loss": {"corpus": "ids", "block": block}}], "corpora": {"ids": {"tokens": {"path": str(ids.resolve())}}}}
             (Path(home) / "load.yaml").write_text(json.dumps(manifest))
             if arguments.cold:
-                dropped(model)
+                dropped(model.glob("*.safetensors"))
             times.append(timed([arguments.quench, "run", f"{home}/load.yaml", "--out", f"{home}/{block}", "--threads", str(arguments.threads)], home))
     return times
 
