@@ -12,12 +12,14 @@ def milli(value, digits=2):
 
 
 def in_unit(value, unit, sign=True):
-    """A difference as tables show it: of losses in thousandths, of curvature as it is."""
+    """A difference as tables show it: of losses in thousandths, of curvature as it is, of small exponents and correlations with a digit more."""
     if unit == "nats/token":
         return signed(1000 * value, 2, sign)
     if unit == "%":
         return f"{signed(100 * value, 2, sign)} %"
-    return signed(value, 2 if unit == "1" else 4 if "relative" in unit else 1, sign)
+    if unit == "1":
+        return signed(value, 2 if abs(value) >= 0.1 else 3, sign)
+    return signed(value, 4 if "relative" in unit else 1, sign)
 
 
 def unit_name(unit):
