@@ -66,7 +66,7 @@ class Values:
     """The values of one file by (point, branch, averaging, step, method, quantity): {seed: number}."""
 
     def __init__(self, results):
-        self.name, self.of = results.path.name, {}
+        self.name, self.of, self.used = results.path.name, {}, set()  # places that rows were made of
         for row in results.rows:
             if row["table"] in TABLES:
                 quantity = row["quantity"]
@@ -77,7 +77,7 @@ class Values:
     def only(self, wanted):
         """The same of the seeds for which `wanted` says so."""
         out = Values.__new__(Values)
-        out.name, out.points = self.name, self.points
+        out.name, out.points, out.used = self.name, self.points, self.used
         kept = {place: {seed: value for seed, value in of_seeds.items() if wanted(seed)} for place, of_seeds in self.of.items()}
         out.of = {place: of_seeds for place, of_seeds in kept.items() if of_seeds}
         return out
@@ -87,6 +87,7 @@ class Values:
         found = self.of.get(place)
         if found is None:
             raise Missing(f"{self.name} has no {quantity} of {method} at {' '.join(str(word) for word in place[:4] if word != '')}")
+        self.used.add(place)
         return found
 
     def measure(self, weights, measure, method):
@@ -117,6 +118,7 @@ class Values:
         for (point, branch, averaging, step, of_method, quantity), values in sorted(self.of.items()):
             if (quantity == "loss" and of_method == "float" and step <= (until or step)
                     and (point, branch, averaging) == tuple(weights.get(key, "") for key in ("point", "branch", "averaging"))):
+                self.used.add((point, branch, averaging, step, of_method, quantity))
                 loss = self.get({**weights, "step": step}, method, "loss")
                 for seed in values:
                     if seed in loss:
@@ -281,7 +283,8 @@ def chosen_entry(values, test, entry):
     return {**entry, **sides}, list(dict.fromkeys(new["point"] for old, new in zip(was, got) if "points" in old))
 
 
-def _row(values, test, entry):
+def row_of(values, test, entry):
+    """The row of an entry whose weights have one point each; raises Missing."""
     measure, method = entry.get("of", test.of), entry.get("method", test.method)
     row = Row(test, entry["as"], entry.get("group", entry["as"]), [], np.array([]), point=entry.get("point", ""), entry=entry)
     if test.at == "correlation":
@@ -335,7 +338,7 @@ def rows_of(results, test):
     for entry in wanted:
         try:
             entry, chosen = chosen_entry(values, test, entry)
-            row = _row(compared, test, entry)
+            row = row_of(compared, test, entry)
             row.chosen = chosen
         except Missing as why:
             problems.append(f"{entry['as']}: {why}")

@@ -118,9 +118,10 @@ def t_quantile(degrees_of_freedom, confidence):
     return float(t.ppf((1 + confidence) / 2, degrees_of_freedom))
 
 
-def interval(values, confidence=0.95):
-    """Of the mean over seeds."""
-    half = t_quantile(len(values) - 1, confidence) * values.std(ddof=1) / math.sqrt(len(values))
+def interval(values, text=(), confidence=0.95):
+    """Of the mean over seeds; with text the wider one of that over seeds alone and that of both variances, as rows are decided."""
+    errors = [error_of(values.var(ddof=1), len(values), known) for known in ((), text)]
+    half = max(t_quantile(round(float(freedom), 6), confidence) * float(error) for error, freedom in errors)
     return values.mean() - half, values.mean() + half
 
 

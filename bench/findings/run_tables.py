@@ -6,6 +6,7 @@ import rules
 import text
 import verdicts
 
+UNITS = {"items": "blocks", "runs": "runs of blocks", "groups": "groups of questions", "draws": "calibration draws"}
 METHODS = ["rtn bits=3", "gptq bits=3", "rtn bits=4", "gptq bits=4"]
 
 
@@ -42,8 +43,10 @@ def unit_of(row):
 
 
 def shown(row):
-    """(mean, interval) of a computed row; of a rank correlation both back from Fisher's z, the interval no narrower than its floor."""
-    low, high = rules.interval(row.values)
+    """(mean, interval) of a computed row, over text too where that is known; of a rank correlation both back from Fisher's z, the interval
+    no narrower than its floor.
+    """
+    low, high = rules.interval(row.values, row.text)
     mean = row.values.mean()
     if row.test.at == "across" and "x_beside" in row.entry:
         return mean, (low, high)  # a difference of two z
@@ -107,7 +110,8 @@ def computed_table(found):
         for row in one.rows:
             mean, ends = shown(row)
             unit = unit_of(row)
-            other = [f"±{text.in_unit(error * rules.t_quantile(freedom, 0.95), unit, sign=False)} over {kind}" for kind, error, freedom in row.text]
+            other = [f"±{text.in_unit(error * rules.t_quantile(freedom, 0.95), unit, sign=False)} over {UNITS.get(kind, kind)}"
+                     for kind, error, freedom in row.text]
             at = "" if not row.floats else (f"; at a float loss of {row.floats[0]:.4f} to {row.floats[1]:.4f}"
                                             + (f", lines bridge up to {max(row.gaps):.3f} nats" if row.gaps else ""))
             at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""

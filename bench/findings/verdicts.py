@@ -6,11 +6,13 @@ marked: only a fresh run, with other seeds, tells whether the rule was chosen fo
 """
 
 import math
+import weakref
 from dataclasses import dataclass, field
 
 import long_table
 import measures
 import rules
+import units
 from claims import FEWEST_SEEDS
 from quench.analysis.intervals import detectable_errors  # measures.py finds it
 
@@ -70,9 +72,20 @@ def _freedom(kind, n, recorded=None):
     return (1.5 if run > 1 else 1.0) * (n / run - 1)
 
 
+_spreads = weakref.WeakKeyDictionary()
+
+
 def of_text(row, results):
-    """[(kind, standard error, degrees of freedom)] by which other text or other calibration data move a row: of several rows of a
-    contrast the mean, which no mean of them exceeds. It is that of the first seed where a file has no other.
+    """[(kind, standard error, degrees of freedom)] by which other text or other calibration data move a row."""
+    known = _spreads.setdefault(results, None) or units.Spread(results)
+    _spreads[results] = known
+    of_units = known.of(row)
+    return of_units + [one for one in of_contrasts(row, results) if not of_units or one[0] != "items"]
+
+
+def of_contrasts(row, results):
+    """The same of the contrasts that the test names: of several rows the mean, which no mean of them exceeds. It is that of the first
+    seed where a file has no other.
     """
     if not row.test.text:
         return []
@@ -160,9 +173,21 @@ class Verdict:
     one_run: str = ""         # what one run at the paper's size says
 
     @property
+    def is_decided(self):
+        return self.word in ("holds", "fails")
+
+    @property
+    def deciding(self):
+        """The rows that the verdict hangs on: of one that fails the clearest, else all."""
+        return [min(self.rows, key=lambda one: one.fails)] if self.word == "fails" else self.rows
+
+    @property
     def text(self):
         """As the page says it."""
-        return f"{self.word} ({AFTER})" if self.word in ("holds", "fails") and not self.fresh else self.word
+        if not self.is_decided:
+            return self.word
+        on_one = not all(row.text for one in self.deciding for row in one.rows)
+        return self.word + (" on one text" if on_one else "") + ("" if self.fresh else f" ({AFTER})")
 
 
 def word_of(rows, wanted, complete):

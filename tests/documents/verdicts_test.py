@@ -137,6 +137,33 @@ class Verdicts(unittest.TestCase):
         with self.assertRaisesRegex(long_table.Wrong, "no row of test c fits r"):
             of_tests(rows, test_of(text="c"), beside)
 
+    def test_a_row_is_worked_out_again_without_each_document_where_their_sums_are_kept(self):
+        low, high = [0.10, 0.11, 0.12], [0.20, 0.22, 0.21]
+        positions = [100, 200, 300]
+        # Of each seed the difference of both errors is 0.1 on the whole text, and `shares` of it on the documents.
+        for shares, word in (([0.1, 0.1, 0.1], "holds"), ([0.4, 0.1, 0.0], "open")):
+            lines = [["point", "branch", "averaging", "step", "method", "seed", "document 1", "document 2", "document 3"],
+                     ["", "", "", "", "scored", "", *positions]]
+            for branch, floating, added in (("a", 1.0, high), ("b", 2.0, low)):
+                for seed, error in enumerate(added, 1):
+                    lines.append(["", branch, "", 10, "float", seed, *(n * floating for n in positions)])
+                    there = [0.1 + 0.01 * (seed - 1) + (share if branch == "a" else 0) for share in shares]
+                    there = [one + error - sum(n * each for n, each in zip(positions, there)) / 600 for one in there]  # the error of all
+                    lines.append(["", branch, "", 10, "q", seed, *(n * (floating + one) for n, one in zip(positions, there))])
+            with tempfile.TemporaryDirectory() as own:
+                long_table.write(Path(own) / "m.csv", HEAD, errors(high, low))
+                (Path(own) / "documents").mkdir()
+                (Path(own) / "documents/m.csv").write_text("\n".join(",".join(map(str, line)) for line in lines) + "\n", encoding="utf-8")
+                claim = claims.Claim(id="c", claim="", test="", paper="", tests=[test_of()])
+                found = verdicts.of_claim(claim, RULES, long_table.read_folder(own))
+            [(kind, error, freedom)] = found.rows[0].rows[0].text
+            self.assertEqual((kind, found.text), ("documents", word))
+            # By hand: without one document of n positions and the share s, 0.1 moves by n (0.1 − s) / (600 − n); of three (3 − 1)/3 Σ squares.
+            mean = sum(n * s for n, s in zip(positions, shares)) / 600
+            moved = [n * (mean - s) / (600 - n) for n, s in zip(positions, shares)]
+            self.assertAlmostEqual(error, math.sqrt(2 / 3 * sum(one * one for one in moved)), delta=1e-12)
+            self.assertAlmostEqual(freedom, 600 ** 2 / (100 ** 2 + 200 ** 2 + 300 ** 2) - 1)
+
     def test_variances_over_seeds_and_over_text_add(self):
         error, freedom = rules.error_of(3.0, 3, [("items", 1.0, 26)])  # 1 over three seeds and 1 over text
         self.assertAlmostEqual(float(error), math.sqrt(2))
@@ -148,9 +175,9 @@ class Verdicts(unittest.TestCase):
 
     def test_a_verdict_on_known_seeds_or_an_earlier_day_says_that_the_rule_changed_after_the_data(self):
         low, high = [0.10, 0.11, 0.12], [0.20, 0.22, 0.21]
-        self.assertEqual(verdict(high, low).text, "holds")
+        self.assertEqual(verdict(high, low).text, "holds on one text")
         for of_rules in (claims.Rules("2026-01-03", []), claims.Rules("2026-01-02", [3])):
-            self.assertEqual(of_tests(errors(high, low), test_of(), of_rules=of_rules).text, "holds (rule changed after the data)")
+            self.assertEqual(of_tests(errors(high, low), test_of(), of_rules=of_rules).text, "holds on one text (rule changed after the data)")
         self.assertEqual(of_tests(errors([0.1, 0.3, 0.2], low), test_of(), of_rules=claims.Rules("2026-01-03", [])).text, "open")
 
     def test_a_row_without_a_number_or_with_too_few_seeds_keeps_a_claim_from_holding(self):
@@ -246,10 +273,10 @@ class Measures(unittest.TestCase):
     def test_losses_are_compared_at_the_lowest_float_loss_that_both_lines_reach(self):
         measured = self.line("a", "q", [(2.0, 2.2), (1.0, 1.4)]) + self.line("b", "q", [(1.9, 2.5), (1.75, 1.9), (1.5, 1.7)])
         pair = [{"as": "r", "a": [{"branch": "a"}], "b": [{"branch": "b"}]}]
-        row = measures._row(measures.Values(folder_of(m=measured)["m"]), test_of(at="equal_loss", within=1.0, sets=pair), pair[0])
+        row = measures.row_of(measures.Values(folder_of(m=measured)["m"]), test_of(at="equal_loss", within=1.0, sets=pair), pair[0])
         self.assertAlmostEqual(row.values[0], 0.5 * (2.2 + 1.4) - 1.7)
         self.assertEqual((row.floats, row.gaps), ((1.5, 1.5), [1.0]))
-        until = measures._row(measures.Values(folder_of(m=measured)["m"]), test_of(at="equal_loss", within=1.0, until=20, sets=pair), pair[0])
+        until = measures.row_of(measures.Values(folder_of(m=measured)["m"]), test_of(at="equal_loss", within=1.0, until=20, sets=pair), pair[0])
         self.assertAlmostEqual(until.values[0], 0.75 * 2.2 + 0.25 * 1.4 - 1.9)
         self.assertEqual(until.floats, (1.75, 1.75))
         _, problems, _ = self.rows(measured, at="equal_loss", sets=pair)
@@ -288,7 +315,7 @@ class Measures(unittest.TestCase):
         def found(*places):
             entry = {"as": "r", "a": ends, "b": [{"branch": "b", "step": 10}]}
             values = measures.Values(folder_of(m=measured + self.line("b", "q", places))["m"])
-            return measures._row(values, test_of(at="ends", sets=[entry]), entry)
+            return measures.row_of(values, test_of(at="ends", sets=[entry]), entry)
         self.assertAlmostEqual(found((1.25, 1.5)).values[0], 1.6 - 1.5)
         with self.assertRaisesRegex(measures.Missing, "lies outside"):
             found((2.5, 2.6))

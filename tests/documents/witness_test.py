@@ -23,6 +23,7 @@ def run(*arguments):
 
 
 SEEDS = range(10, 18)
+UNITS = 12  # of a made-up text
 
 
 def asked(test, entry):
@@ -75,10 +76,19 @@ def made_up(manifest, tests):
 def write(path, tests):
     lines = ["# command: none, made up", "# program: none", "# date: 2030-01-01", "# processor: none",
              "table,test,contrast,row,point,branch,averaging,step,method,seed,quantity,unit,value"]
+    scored, noise = [500 + 90 * unit for unit in range(UNITS)], random.Random(path.stem)
+    units = {"loss": [], "accuracy": []}
     for table, (point, branch, averaging, step), method, seed, quantity, value in made_up(path.stem, tests):
         cells = [table, "", "", "", point, branch, averaging, step, method, seed, f'"{quantity}"', "", f"{value:.9g}"]
         lines.append(",".join(map(str, cells)))
+        if quantity in units:
+            shares = [value + noise.gauss(0, 0.05) for _ in scored]
+            units[quantity].append([point, branch, averaging, step, method, seed, *(f"{share * n:.9g}" for share, n in zip(shares, scored))])
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for quantity, end in (("loss", ".csv"), ("accuracy", ".questions.csv")):
+        rows = [["point", "branch", "averaging", "step", "method", "seed", *(f"run {i + 1}" for i in range(UNITS))], ["", "", "", "", "scored", "", *scored],
+                *units[quantity]]
+        (path.parent / f"documents/{path.stem}{end}").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n", encoding="utf-8")
 
 
 class Witness(unittest.TestCase):
@@ -93,7 +103,7 @@ class Witness(unittest.TestCase):
                     tried.setdefault(test["manifest"], []).append({key: value for key, value in test.items() if key != "text"})
         self.assertGreater(len(tried), 6)
         with tempfile.TemporaryDirectory() as own:
-            # The same rules without the widths over text, which only `quench report` knows.
+            # The same rules without the widths of contrasts, which only `quench report` knows.
             copy = Path(own) / "bench/findings"
             shutil.copytree(SOURCE / "bench/findings", copy)
             (Path(own) / "configs").symlink_to(SOURCE / "configs")
