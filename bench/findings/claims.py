@@ -47,6 +47,7 @@ class Test:
     choose_seeds: list = field(default_factory=list)  # of weights with `points`: these seeds choose one and are not compared
     choose_at: int = 0     # the step at which they have the lowest float loss
     seeds: int = FEWEST_SEEDS
+    asked_late: bool = False  # after the data were known: it never decides
 
     def check(self):
         if bool(self.sets) == bool(self.contrasts):
@@ -59,9 +60,11 @@ class Test:
             raise Wrong(f"test {self.id}: got the margin {self.margin} for the rule {self.rule}")
         if self.rule == "within" and not (self.low < self.high and self.share_of):
             raise Wrong(f"test {self.id}: got the range {self.low} to {self.high} of {self.share_of or 'nothing'}")
-        offers = [one for entry in self.sets for side in ("a", "b", "reference") for one in entry.get(side, []) if "points" in one]
+        offers = [one for entry in self.sets for side in ("a", "b", "reference", "trainings") for one in entry.get(side, []) if "points" in one]
         if bool(offers) != bool(self.choose_seeds and self.choose_at):
             raise Wrong(f"test {self.id}: got {len(offers)} weights with points, choose_seeds {self.choose_seeds} and choose_at {self.choose_at}")
+        if self.asked_late and self.decides:
+            raise Wrong(f"test {self.id}: decides, and was asked after the data")
         if self.absolute and self.rule not in WITH_MARGIN:
             raise Wrong(f"test {self.id}: got an absolute margin for the rule {self.rule}")
         if self.sets and self.seeds < FEWEST_SEEDS:
@@ -75,7 +78,8 @@ class Claim:
     test: str
     paper: str
     page: str = ""         # of docs/findings
-    says: str = ""
+    says: str = ""         # a sentence of the first screen begins with it; with says_not where the claim fails
+    says_not: str = ""
     tests: list = field(default_factory=list)
     waits: list = field(default_factory=list)  # manifests that decide it at the paper's size
     needs: str = ""        # what the program lacks to ask it
@@ -103,6 +107,8 @@ def read(path=TABLE):
         claim = Claim(tests=tests, **entry)
         for test in tests:
             test.check()
+        if bool(claim.says) != bool(claim.says_not):
+            raise Wrong(f"claim {claim.id}: wanted says and says_not, or none of them")
         if not any(test.decides and test.sets for test in tests) and not claim.waits and not claim.needs:
             raise Wrong(f"claim {claim.id}: has no test that decides it, waits for no manifest and needs nothing")
         out.append(claim)

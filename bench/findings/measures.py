@@ -4,6 +4,7 @@ A row is the mean over the weights `a` minus that over the weights `b`, of one m
 
     error     L(θ̂) − L(θ), in nats per token             loss       L(θ̂)
     relative  L(θ̂)/L(θ) − 1                              float      L(θ)
+    log_error, log_distance     ln ΔCE and ln |δ|/|θ|: a difference is relative; log_steepness = ln ½δᵀHδ − 2 ln |δ|/|θ|
     slope, quadratic, change    gᵀδ, ½δᵀHδ and L(θ+δ) − L(θ) on the tokens of `taylor`
     rest      change − slope − quadratic
     hessian, hessian/trace      λ₁ and trace
@@ -16,17 +17,21 @@ lines of one phase, so that a decayed model stands against no model at a constan
 ends `a`, each the end of a decay, and compares it at the float loss of `b`. `at = "correlation"` is the rank correlation of two
 series along the training, its dependence on the step removed. `at = "scaling"` is the exponent of `term`, tokens or lr, in the error of all
 checkpoints of the branches: ln error over ln step and ln of the learning rate there. `at = "across"` is the rank correlation of `x` and `y`
-over the trainings `points` of each seed, at one step; minus that of `x_beside` and `y` where that is given.
+over `trainings`, of each seed, at one step; minus that of `x_beside` and `y` where that is given. The trainings are few, and the same for all
+seeds: how sure a mean over seeds is follows from the same mean where the trainings of `y` are exchanged, in all ways.
 
 Weights with `points` in place of `point` are those of the training that has the lowest mean float loss at the step `choose_at`, on the branch
 `chosen_on`, over `choose_seeds`; the row is of the other seeds. So a learning rate is tuned by seeds that decide nothing.
 """
 
+import itertools
+import math
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from scipy.stats import rankdata
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
 from quench.analysis import scaling  # noqa: E402
@@ -34,7 +39,7 @@ from quench.analysis.statistics import rank_correlation  # noqa: E402
 
 FEWEST_CHECKPOINTS = 10  # of a correlation
 FEWEST_ENDS = 3          # of a line through ends
-FEWEST_TRAININGS = 10    # of a correlation across trainings
+FEWEST_TRAININGS = 5     # of a correlation across trainings: 120 ways to exchange them
 TABLES = ("loss", "taylor", "curvature", "accuracy", "decomposition")
 TAYLOR = ("slope", "quadratic", "change")
 DECOMPOSITION = ("relative_error", "weight_kurtosis")
@@ -53,9 +58,11 @@ class Row:
     seeds: list
     values: np.ndarray
     reference: np.ndarray = None
+    error: np.ndarray = None                    # ΔCE of what it is compared with, where that is one
     floats: tuple = ()                          # (lowest, highest) float loss at which sides are compared
     gaps: list = field(default_factory=list)    # nats that lines between two checkpoints bridge, by seed
     checkpoints: int = 0                        # of a correlation
+    exchanged: np.ndarray = None                # the mean over seeds where trainings are exchanged, along the last axis
     point: str = ""                             # of the run, where a test has a row for each
     entry: dict = field(default_factory=dict)   # of `sets`
     text: list = field(default_factory=list)    # (kind, standard error, degrees of freedom) beside that over seeds
@@ -95,6 +102,13 @@ class Values:
         method = weights.get("method", method)
         if measure in TAYLOR or measure == "relative_distance":
             return self.get(weights, method, measure)
+        if measure == "log_distance":
+            return self._logarithm(self.get(weights, method, "relative_distance"), weights, "|δ|/|θ|")
+        if measure == "log_steepness":
+            along, length = (self.get(weights, method, term) for term in ("quadratic", "relative_distance"))
+            return self._logarithm({seed: along[seed] / length[seed] ** 2 for seed in along}, weights, "½δᵀHδ")
+        if measure == "log_error":
+            return self._logarithm(self.measure(weights, "error", method), weights, "an error")
         if measure == "rest":
             slope, quadratic, change = (self.get(weights, method, term) for term in TAYLOR)
             return {seed: change[seed] - slope[seed] - quadratic[seed] for seed in change}
@@ -111,6 +125,13 @@ class Values:
         loss = self.get(weights, method, "loss")
         made = {"loss": lambda q, f: q, "error": lambda q, f: q - f, "relative": lambda q, f: q / f - 1}[measure]
         return {seed: made(loss[seed], floating[seed]) for seed in loss if seed in floating}
+
+    @staticmethod
+    def _logarithm(of_seeds, weights, what):
+        below = [seed for seed, value in of_seeds.items() if value <= 0]
+        if below:
+            raise Missing(f"seed {below[0]}: {what} of {of_seeds[below[0]]:.3g} at step {weights['step']} has no logarithm")
+        return {seed: math.log(value) for seed, value in of_seeds.items()}
 
     def line(self, weights, method, until):
         """{seed: [(step, float loss, quantized loss)]} along one line of checkpoints."""
@@ -241,24 +262,32 @@ def _exponent(values, test, entry, method):
     return found.seeds, found.coefficients[:, found.terms.index(entry["term"])]
 
 
-def _across(values, test, entry):
-    """Fisher's z of each seed over trainings, or z of one correlation minus that of another; and as many checkpoints as have the right
-    floor. Other seeds are the same trainings again, so the floor does not fall with them; of a difference its variance is at most twice that
-    of one.
+def mean_where_exchanged(x, y, x_beside=None):
+    """The mean over seeds of rank correlations across trainings [..., seeds, trainings], where those of y are exchanged, the same in all seeds:
+    [..., ways].
     """
-    if len(entry["points"]) < FEWEST_TRAININGS:
-        raise Missing(f"{len(entry['points'])} trainings, wanted {FEWEST_TRAININGS} for a rank correlation across them")
-    sides = [entry[side] for side in ("x", "y", "x_beside") if side in entry]
-    weights = [{"point": point, "branch": entry.get("branch", ""), "step": entry["step"]} for point in entry["points"]]
-    series = [[values.measure(one, side.get("of", test.of), side["method"]) for one in weights] for side in sides]
+    def standardized(values):
+        ranks = rankdata(values, axis=-1) - (values.shape[-1] + 1) / 2
+        return ranks / np.sqrt((ranks * ranks).sum(-1, keepdims=True))
+    first = standardized(x) - (0 if x_beside is None else standardized(x_beside))
+    products = np.einsum("...si,...sj->...ij", first, standardized(y)) / x.shape[-2]
+    ways = np.array(list(itertools.permutations(range(x.shape[-1]))))
+    return sum(products[..., i, ways[:, i]] for i in range(x.shape[-1]))
+
+
+def _across(values, test, entry):
+    """The rank correlation across trainings of each seed, or that of `x` minus that of `x_beside`; and the mean where trainings are exchanged."""
+    weights = entry["trainings"]
+    if len(weights) < FEWEST_TRAININGS:
+        raise Missing(f"{len(weights)} trainings, wanted {FEWEST_TRAININGS} for a rank correlation across them")
+    series = [[values.measure(one, entry[side].get("of", test.of), entry[side]["method"]) for one in weights]
+              for side in ("x", "y", "x_beside") if side in entry]
     seeds = _common([place for side in series for place in side])
     x, y, *beside = (np.array([[place[seed] for place in side] for seed in seeds]) for side in series)
     found = [rank_correlation(one, y) for one in (x, *beside)]
     if not np.isfinite(found).all():
         raise Missing("a series without differences has no rank correlation")
-    z = [np.arctanh(np.clip(one, -1 + 1e-9, 1 - 1e-9)) for one in found]
-    own = (len(weights) - 4) / len(seeds)
-    return (seeds, z[0] - z[1], 4 + own / 2) if beside else (seeds, z[0], 4 + own)
+    return seeds, found[0] - sum(found[1:]), mean_where_exchanged(x, y, *beside)
 
 
 def _chosen(values, test, one):
@@ -277,7 +306,7 @@ def _chosen(values, test, one):
 
 def chosen_entry(values, test, entry):
     """(the entry with one point for each of its weights, the points that were chosen)."""
-    sides = {side: [_chosen(values, test, one) for one in entry[side]] for side in ("a", "b", "reference") if side in entry}
+    sides = {side: [_chosen(values, test, one) for one in entry[side]] for side in ("a", "b", "reference", "trainings") if side in entry}
     was = [one for side in sides for one in entry[side]]
     got = [one for side in sides.values() for one in side]
     return {**entry, **sides}, list(dict.fromkeys(new["point"] for old, new in zip(was, got) if "points" in old))
@@ -291,7 +320,7 @@ def row_of(values, test, entry):
         row.seeds, row.values, row.checkpoints = _correlation(values, test, entry)
         return row
     if test.at == "across":
-        row.seeds, row.values, row.checkpoints = _across(values, test, entry)
+        row.seeds, row.values, row.exchanged = _across(values, test, entry)
         return row
     if test.at == "equal_loss":
         row.seeds, row.values, row.floats, row.gaps = _at_equal_loss(values, test, entry, method)
@@ -304,6 +333,8 @@ def row_of(values, test, entry):
         row.seeds = _common([values.measure(one, measure, method) for _, one in sides])
         row.values = sum(sign * _mean(values, entry[side], measure, method, row.seeds)[1] for sign, side in ((1, "a"), (-1, "b"))
                          if entry.get(side)) * entry.get("times", 1)
+        if measure in ("error", "loss") and entry.get("b") and "float" not in [one.get("method", method) for one in entry["b"]]:
+            row.error = _mean(values, entry.get("reference") or entry["b"], "error", method, row.seeds)[1]
     if test.share_of:
         row.reference = sum(sign * _mean(values, entry[side], test.share_of, method, row.seeds)[1] for sign, side in ((1, "a"), (-1, "b"))
                             if entry.get(side))
@@ -312,6 +343,8 @@ def row_of(values, test, entry):
     elif test.margin:
         error = "relative" if measure == "relative" else "error"
         row.reference = _mean(values, entry.get("reference") or entry["b"], error, method, row.seeds)[1]
+        if error == "error":
+            row.error = row.reference
     return row
 
 

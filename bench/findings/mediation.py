@@ -1,5 +1,6 @@
 """What an intervention changes of the error, in the terms that make it up: ΔCE = gᵀδ + ½δᵀHδ + rest, on the tokens of `taylor`; beside it
-what it changes of ΔCE on the whole text and of |δ|/|θ|, the length of the rounding over that of the weights.
+what it changes of ΔCE on the whole text, of |δ|/|θ|, the length of the rounding over that of the weights, and of the bowl's steepness along
+it: ln ½δᵀHδ = 2 ln |δ|/|θ| + ln steepness.
 """
 
 import measures
@@ -9,9 +10,16 @@ import text
 CONSTANT = {"branch": "trunk", "step": 1200}
 ADAMW = {"point": "adamw.weight_decay=0.1", "step": 600}
 PLATEAU = {"branch": "trunk", "step": 12000}
+SHORT, LONG, CONSTANT_OF_BOTH = ({"point": "adamw.weight_decay=0.1", "branch": branch, "step": 1200} for branch in ("short", "long", "trunk"))
 INTERVENTIONS = [  # (name, manifest, with it, without it)
-    ("average on a plateau (LAWA 10 × 250)", "plateau_tiny", {**PLATEAU, "averaging": "lawa window=10 every=250"}, PLATEAU),
-    ("decay of 3000 steps on a plateau", "plateau_tiny", {"branch": "late", "step": 12000}, PLATEAU),
+    ("average near a plateau (LAWA 10 × 250)", "plateau_tiny", {**PLATEAU, "averaging": "lawa window=10 every=250"}, PLATEAU),
+    ("decay of 3000 steps near a plateau", "plateau_tiny", {"branch": "late", "step": 12000}, PLATEAU),
+    ("average (LAWA 5 × 25)", "annealing_tiny", {**CONSTANT_OF_BOTH, "averaging": "lawa every=25"}, CONSTANT_OF_BOTH),
+    ("decay over half of the steps", "annealing_tiny", LONG, CONSTANT_OF_BOTH),
+    ("decay over a tenth, beside half", "annealing_tiny", SHORT, LONG),
+    ("SAM, after a decay over a tenth", "annealing_tiny", {**SHORT, "point": "sam.rho=0.1 sam.weight_decay=0.1"}, SHORT),
+    ("decay as 1−√, beside linear", "cooldowns_tiny", {"branch": "root", "step": 1200}, {"branch": "linear", "step": 1200}),
+    ("decay to a tenth, beside to 0", "cooldowns_tiny", {"branch": "tenth", "step": 1200}, {"branch": "linear", "step": 1200}),
     ("average (LAWA 5 × 50)", "sharpness_tiny", {**CONSTANT, "averaging": "lawa every=50"}, CONSTANT),
     ("decay of 300 steps", "sharpness_tiny", {"branch": "late", "step": 1200}, CONSTANT),
     ("SAM", "sam_tiny", {"point": "sam.rho=0.1 sam.weight_decay=0.1", "step": 600}, ADAMW),
@@ -35,14 +43,14 @@ def differences(results, a, b, method):
     return out
 
 
-def lengths(results, a, b, method):
-    """|δ|/|θ| with the intervention over that without it, minus 1, of the seeds; None where it was not recorded."""
+def relative(results, a, b, method, measure):
+    """ln of what |δ|/|θ|, or the steepness, is with the intervention over what it is without, of the seeds; None where it was not recorded."""
     values = measures.Values(results)
     try:
-        of_a, of_b = (values.measure(weights, "relative_distance", method) for weights in (a, b))
+        of_a, of_b = (values.measure(weights, measure, method) for weights in (a, b))
     except measures.Missing:
         return None
-    return measures.np.array([of_a[seed] / of_b[seed] - 1 for seed in sorted(set(of_a) & set(of_b))])
+    return measures.np.array([of_a[seed] - of_b[seed] for seed in sorted(set(of_a) & set(of_b))])
 
 
 def cell(values, unit="nats/token"):
@@ -58,7 +66,7 @@ def table(folder):
     for name, manifest, a, b in INTERVENTIONS:
         for method in METHODS:
             found = differences(folder[manifest], a, b, method)
-            length = lengths(folder[manifest], a, b, method)
+            beside = [relative(folder[manifest], a, b, method, measure) for measure in ("log_distance", "log_steepness")]
             rows.append([name, method.replace("bits=", ""), str(len(found["change"])), *map(cell, found.values()),
-                         "not recorded" if length is None else cell(length, "%")])
-    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "ΔCE, whole text", "|δ|/|θ|".replace("|", "\\|")], rows)
+                         *("not recorded" if one is None else cell(one, "%") for one in beside)])
+    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "ΔCE, whole text", "ln |δ|/|θ|".replace("|", "\\|"), "ln steepness"], rows)

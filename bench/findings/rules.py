@@ -52,9 +52,17 @@ def floor_of(checkpoints, seeds):
 def above(row):
     """Twice the one-sided p-values of being above 0 and below 0."""
     test = row.test
+    if row.exchanged is not None:
+        mean = row.values.mean(-1)[..., None]
+        return tuple(np.minimum(1.0, 2 * side.mean(-1)) for side in (row.exchanged >= mean - 1e-9, row.exchanged <= mean + 1e-9))
     values = row.values - test.less * row.reference if test.less else row.values
     floor = floor_of(row.checkpoints, len(row.seeds)) if row.checkpoints else 0.0
     return tuple(np.minimum(1.0, 2 * p) for p in _sides(values, row.text, floor))
+
+
+def exchanged_limit(row, confidence=0.95):
+    """What the mean of a row across trainings exceeds in (1 − confidence) / 2 of all ways to exchange them."""
+    return float(np.quantile(row.exchanged, (1 + confidence) / 2, method="higher"))
 
 
 def of_row(row):

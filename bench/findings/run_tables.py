@@ -38,19 +38,20 @@ def unit_of(row):
     if row.test.at in ("correlation", "scaling", "across"):
         return "1"
     measure, _, label = row.entry.get("of", row.test.of).partition(", ")
-    unit = {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "%"}.get(measure, "nats/token")
+    unit = {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "%", "log_error": "%", "log_distance": "%",
+            "log_steepness": "%"}.get(measure, "nats/token")
     return f"{unit}, {label}" if label else unit
 
 
 def shown(row):
     """(mean, interval) of a computed row, over text too where that is known; of a rank correlation both back from Fisher's z, the interval
-    no narrower than its floor.
+    no narrower than its floor; none across trainings.
     """
     low, high = rules.interval(row.values, row.text)
     mean = row.values.mean()
-    if row.test.at == "across" and "x_beside" in row.entry:
-        return mean, (low, high)  # a difference of two z
-    if row.test.at in ("correlation", "across"):
+    if row.exchanged is not None:
+        return mean, None  # an interval over seeds says nothing of other trainings
+    if row.test.at == "correlation":
         half = max(high - mean, 1.96 * rules.floor_of(row.checkpoints, len(row.seeds)))
         return math.tanh(mean), (math.tanh(mean - half), math.tanh(mean + half))
     return mean, (low, high)
@@ -62,8 +63,18 @@ def effect(row):
     if row.test.rule == "within":
         ratio = row.values.mean() / row.reference.mean()
         return f"{text.signed(ratio, sign=False)} {text.interval(rules.ratio_interval(row.values, row.reference), '1')} of the error"
+    if row.exchanged is not None:
+        return f"a rank correlation of {text.in_unit(mean, '1')}, beside {text.in_unit(rules.exchanged_limit(row), '1')} by exchange"
     unit = text.unit_name(unit_of(row))
-    return f"{text.in_unit(mean, unit_of(row))} {text.interval(ends, unit_of(row))}{' ' + unit if unit else ''}"
+    share = ""
+    if row.test.less:
+        share = f", {text.signed(mean / row.reference.mean(), sign=False)} of the whole change, asked {row.test.less:g}"
+    return f"{text.in_unit(mean, unit_of(row))} {text.interval(ends, unit_of(row))}{' ' + unit if unit else ''}{share}"
+
+
+def of_error(row):
+    """', 43 % of the error': the mean of a row beside ΔCE of what it is compared with."""
+    return "" if row.error is None else f", {100 * abs(row.values.mean()) / row.error.mean():.0f} % of the error"
 
 
 def deciding(found):
@@ -76,14 +87,20 @@ def p_text(p):
 
 
 def sureness(found):
-    """How sure a verdict is, as the p-value of what it says; of an open one of the direction that is nearer."""
-    p = found.holds if found.word == "holds" else found.fails if found.word == "fails" else min(found.holds, found.fails)
-    return p_text(p)
+    """How sure a verdict is, as the p-value of what it says; of an open one the difference that it would have seen."""
+    if found.is_decided:
+        return p_text(found.holds if found.word == "holds" else found.fails)
+    row = deciding(found).rows[0]
+    if row.exchanged is not None:
+        return ""
+    return f"could have seen {text.in_unit(verdicts.detectable(row), unit_of(row), sign=False)}"
 
 
 def _needed(row):
     """What a margin or a share asks of the row."""
     test = row.test
+    if row.exchanged is not None:
+        return f"above {text.in_unit(rules.exchanged_limit(row), '1')}, the limit of 97.5 % of {len(row.exchanged)} exchanges"
     if row.reference is None:
         return "below 0" if test.rule == "below" else "above 0" if test.rule == "above" else "one sign"
     if test.rule == "within":
@@ -97,6 +114,8 @@ def _needed(row):
 
 def _missed(row):
     """The effect that so many seeds find in 4 of 5 samples, and how many would find the mean."""
+    if row.exchanged is not None:
+        return ""
     needed = verdicts.seeds_needed(row)
     seeds = ("" if needed is None else f"; {needed}" if needed < verdicts.MOST_SEEDS else f"; {verdicts.MOST_SEEDS} or more"
              if needed == verdicts.MOST_SEEDS else "; more text")
@@ -115,7 +134,8 @@ def computed_table(found):
             at = "" if not row.floats else (f"; at a float loss of {row.floats[0]:.4f} to {row.floats[1]:.4f}"
                                             + (f", lines bridge up to {max(row.gaps):.3f} nats" if row.gaps else ""))
             at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""
-            lines.append([row.test.id, row.name + at, str(len(row.seeds)), text.in_unit(mean, unit), text.interval(ends, unit), _needed(row),
+            late = "; asked after the data" if row.test.asked_late else ""
+            lines.append([row.test.id + late, row.name + at, str(len(row.seeds)), text.in_unit(mean, unit), text.interval(ends, unit), _needed(row),
                           ", ".join(other) or "not known", f"{one.word}, {p_text(min(one.holds, one.fails))}",
                           _missed(row) if one.word == "open" else ""])
     return text.markdown(["test", "row", "seeds", "mean", "95 %", "the rule asks", "other text or calibration data", "word",

@@ -13,7 +13,7 @@ import numpy as np
 import measures
 from quench.analysis.intervals import FEWEST_DOCUMENTS  # measures.py finds it
 
-OF_TEXT = {"loss": ("error", "loss", "float", "relative"), "accuracy": ("accuracy",)}  # measures, by the quantity that a file has units of
+OF_TEXT = {"loss": ("error", "log_error", "loss", "float", "relative"), "accuracy": ("accuracy",)}  # measures, by the quantity that a file has units of
 GROUPS_OF_QUESTIONS = 50
 
 

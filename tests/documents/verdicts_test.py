@@ -350,23 +350,34 @@ class Measures(unittest.TestCase):
         with self.assertRaisesRegex(claims.Wrong, "weights with points"):
             test_of(sets=[entry]).check()
 
-    def test_a_correlation_across_trainings_is_spearmans_of_each_seed(self):
-        points = [f"p{i}" for i in range(10)]
-        order = [3, 0, 4, 1, 2, 5, 9, 7, 6, 8]
-        measured = self.of_points(**{point: {"float": [1.0] * 3, "q": [1.0 + 0.1 * order[i]] * 3, "r": [1.0 + 0.1 * i] * 3}
+    def test_a_correlation_across_trainings_is_as_sure_as_exchanging_them_says(self):
+        points, order = [f"p{i}" for i in range(5)], [1, 0, 2, 3, 4]
+        measured = self.of_points(**{point: {"float": [1.0] * 3, "q": [1.0 + 0.1 * order[i]] * 3, "r": [1.0 + 0.1 * (i + 1)] * 3}
                                      for i, point in enumerate(points)})
-        entry = {"as": "r", "step": 10, "points": points, "x": {"method": "q", "of": "error"}, "y": {"method": "r", "of": "error"}}
+        entry = {"as": "r", "trainings": [{"point": point, "step": 10} for point in points], "x": {"method": "q", "of": "error"},
+                 "y": {"method": "r", "of": "error"}}
         rows, _, _ = self.rows(measured, at="across", sets=[entry])
-        squares = sum((order[i] - i) ** 2 for i in range(10))
-        for z in rows[0].values:
-            self.assertAlmostEqual(math.tanh(z), 1 - 6 * squares / 990)
-        floor = rules.floor_of(rows[0].checkpoints, 3)
-        self.assertAlmostEqual(floor, rules.floor_of(10, 1), msg="other seeds are the same trainings again")
+        for rho in rows[0].values:
+            self.assertAlmostEqual(rho, 1 - 6 * 2 / 120)  # two neighbours exchanged
+        # Of 120 orders one agrees, and four exchange two neighbours.
+        self.assertEqual((len(rows[0].exchanged), round(120 * rules.of_row(rows[0])[0] / 2)), (120, 5))
+        self.assertAlmostEqual(rules.of_row(rows[0])[1], 1.0)
         rows, _, _ = self.rows(measured, at="across", sets=[{**entry, "x_beside": {"method": "q", "of": "error"}}])
-        self.assertEqual(list(rows[0].values), [0.0] * 3)
-        self.assertAlmostEqual(rules.floor_of(rows[0].checkpoints, 3), math.sqrt(2) * floor)
-        _, problems, _ = self.rows(measured, at="across", sets=[{**entry, "points": points[:9]}])
-        self.assertEqual(problems, ["r: 9 trainings, wanted 10 for a rank correlation across them"])
+        self.assertEqual((list(rows[0].values), rules.of_row(rows[0])), ([0.0] * 3, (1.0, 1.0)))
+        _, problems, _ = self.rows(measured, at="across", sets=[{**entry, "trainings": entry["trainings"][:4]}])
+        self.assertEqual(problems, ["r: 4 trainings, wanted 5 for a rank correlation across them"])
+
+    def test_logarithms_make_differences_relative_and_split_a_curvature_along_a_rounding(self):
+        measured = self.of_points(slow={"float": [1.0] * 3, "q": [1.2] * 3}, fast={"float": [2.0] * 3, "q": [2.3] * 3})
+        measured += [{"table": "taylor", "point": point, "step": "10", "method": "q", "seed": str(seed), "quantity": quantity, "value": value}
+                     for point, quantity, value in (("slow", "quadratic", "0.2"), ("slow", "relative_distance", "0.1"), ("fast", "quadratic", "0.1"),
+                                                    ("fast", "relative_distance", "0.05")) for seed in (1, 2, 3)]
+        for of, wanted in (("log_error", math.log(0.3 / 0.2)), ("log_distance", math.log(0.5)), ("log_steepness", math.log(0.1 / 0.0025 / (0.2 / 0.01)))):
+            rows, _, _ = self.rows(measured, of=of, sets=[{"as": "r", "a": [{"point": "fast", "step": 10}], "b": [{"point": "slow", "step": 10}]}])
+            self.assertAlmostEqual(rows[0].values[0], wanted, msg=of)
+        measured = self.of_points(slow={"float": [1.0] * 3, "q": [0.9] * 3})
+        _, problems, _ = self.rows(measured, of="log_error", sets=[{"as": "r", "a": [{"point": "slow", "step": 10}]}])
+        self.assertEqual(problems, ["r: seed 1: an error of -0.1 at step 10 has no logarithm"])
 
     def test_an_absolute_margin_is_in_the_unit_of_the_measure(self):
         measured = [{"table": "accuracy", "branch": "a", "step": "10", "method": method, "seed": str(seed), "quantity": "accuracy", "value": repr(value)}
@@ -406,7 +417,7 @@ class Shown(unittest.TestCase):
     def test_a_row_says_what_its_rule_asks_and_how_sure_it_is(self):
         found, row = self.table([0.22, 0.23, 0.21], [0.20, 0.21, 0.205], rule="equal", margin=0.1)
         self.assertIn("| t | r | 3 | +15.00 | [−6.51, +36.51] | within ±20.50 | not known | open, p = 0.19 |", row)
-        self.assertEqual(run_tables.sureness(found), "p = 0.19")
+        self.assertEqual(run_tables.sureness(found), "could have seen 28.27")
         self.assertEqual(run_tables.effect(found.rows[0].rows[0]), "+15.00 [−6.51, +36.51] thousandths of a nat")
 
     def test_an_open_row_says_how_many_seeds_would_find_its_mean(self):
