@@ -4,11 +4,12 @@
 
 namespace quench::curvature {
 
-std::vector<Row> rows_of(const quench_tokens& tokens, uint64_t length, uint64_t limit) {
+std::vector<Row> rows_of(const quench_tokens& tokens, uint64_t length, uint64_t limit,
+                         uint64_t stride) {
   std::vector<Row> rows;
   const uint64_t ids = tokens.offsets[tokens.documents];
   const uint64_t count = length == 0 ? tokens.documents : ids / length;
-  for (uint64_t i = 0; i < count && (limit == 0 || rows.size() < limit); ++i) {
+  for (uint64_t i = 0; i < count && (limit == 0 || rows.size() < limit); i += stride) {
     const uint64_t first = length == 0 ? tokens.offsets[i] : i * length;
     const uint64_t end = length == 0 ? tokens.offsets[i + 1] : first + length;
     if (end - first >= 2) {

@@ -5,6 +5,7 @@
 // | corpus         | corpus | required | the sequences whose mean loss is differentiated          |
 // | length         | int    | 0        | ids of a sequence; 0: each document is one               |
 // | rows           | int    | 0        | sequences to use; 0: all                                 |
+// | stride         | int    |          | use every n-th sequence; all, if not set                 |
 // | sets           | int    | 1        | disjoint sets to split the sequences into                |
 // | top            | int    | 5        | number of largest eigenvalues to compute                 |
 // | method         | choice | lanczos  | lanczos or power                                         |
@@ -62,6 +63,7 @@ struct Settings {
   kit::CorpusName corpus;
   int64_t length = 0;
   int64_t rows = 0;
+  std::optional<int64_t> stride;
   int64_t sets = 1;
   int64_t top = 5;
   std::string method = "lanczos";
@@ -83,6 +85,9 @@ struct Settings {
         .required();
     f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
     f.add("rows", &Settings::rows, "sequences to use; 0: all").at_least(0);
+    f.add("stride", &Settings::stride,
+          "use every n-th sequence, so that few rows are of many documents; all, if not set")
+        .at_least(1);
     f.add("sets", &Settings::sets, "disjoint sets to split the sequences into").range(1, 1000);
     f.add("top", &Settings::top, "number of largest eigenvalues to compute").range(1, 1000);
     f.add("method", &Settings::method, "Lanczos with full reorthogonalization, or power iteration")
@@ -298,9 +303,9 @@ class Hessian final : public kit::Metric {
   }
 
   void evaluate(const kit::Evaluation& evaluation, kit::MetricSink& sink) override {
-    const std::vector<Row> rows =
-        curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
-                           static_cast<uint64_t>(settings_.rows));
+    const std::vector<Row> rows = curvature::rows_of(
+        evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
+        static_cast<uint64_t>(settings_.rows), static_cast<uint64_t>(settings_.stride.value_or(1)));
     std::vector<Found> sets;
     for (const auto& set : curvature::disjoint_sets(rows, static_cast<uint64_t>(settings_.sets))) {
       sets.push_back(curvature::has_wide_vectors(evaluation.subject())

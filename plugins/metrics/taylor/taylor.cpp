@@ -5,6 +5,7 @@
 // | corpus    | corpus | required | the sequences whose mean loss is expanded                |
 // | length    | int    | 0        | ids of a sequence; 0: each document is one               |
 // | rows      | int    | 0        | sequences to use; 0: all                                 |
+// | stride    | int    |          | use every n-th sequence; all, if not set                 |
 // | parts     | choice | layers   | report terms per layer, per block, or only for the whole |
 // | curvature | choice | hessian  | hessian, gauss_newton, forward or differences            |
 // | dtype     | choice | model    | model, float32 or float64: dtype to open the model in    |
@@ -20,6 +21,7 @@
 // forward each), its remainder, and |δ_p|/|θ_p|. The terms gᵀδ_p add up to gᵀδ. The quadratic terms
 // add up to ½ δᵀHδ except for the terms between parts, `between`.
 #include <cmath>
+#include <optional>
 
 #include "metrics/curvature/batch_loss.hpp"
 #include "metrics/curvature/json_text.hpp"
@@ -36,6 +38,7 @@ struct Settings {
   kit::CorpusName corpus;
   int64_t length = 0;
   int64_t rows = 0;
+  std::optional<int64_t> stride;
   std::string parts = "layers";
   std::string curvature = "hessian";
   std::string dtype = "model";
@@ -44,6 +47,9 @@ struct Settings {
     f.add("corpus", &Settings::corpus, "the sequences whose mean loss is expanded").required();
     f.add("length", &Settings::length, "ids of a sequence; 0: each document is one").at_least(0);
     f.add("rows", &Settings::rows, "sequences to use; 0: all").at_least(0);
+    f.add("stride", &Settings::stride,
+          "use every n-th sequence, so that few rows are of many documents; all, if not set")
+        .at_least(1);
     f.add("parts", &Settings::parts, "report terms per layer, per block, or only for the whole")
         .choices("none|blocks|layers");
     f.add("curvature", &Settings::curvature,
@@ -173,7 +179,8 @@ class Taylor final : public kit::Metric {
     curvature::BatchLoss<T> loss(
         subject,
         curvature::rows_of(evaluation.tokens("corpus"), static_cast<uint64_t>(settings_.length),
-                           static_cast<uint64_t>(settings_.rows)),
+                           static_cast<uint64_t>(settings_.rows),
+                           static_cast<uint64_t>(settings_.stride.value_or(1))),
         curvature::kind_of(settings_.curvature));
     const double loss_there = loss.value();
     const metrics::Vector<T> here(space, loss.size());

@@ -288,6 +288,11 @@ TEST_CASE("rows_of takes documents as they are, or cuts what is joined", "[metri
   const auto cut = curvature::rows_of(tokens, 2, 0);
   REQUIRE(cut.size() == 3);
   CHECK(cut[2][0] == 5);
+  const auto apart = curvature::rows_of(tokens, 2, 0, 2);
+  REQUIRE(apart.size() == 2);
+  CHECK(apart[1][0] == 5);
+  CHECK(curvature::rows_of(tokens, 2, 1, 2).size() == 1);
+  CHECK(curvature::rows_of(tokens, 2, 0, 9).size() == 1);  // the first is always one
   CHECK_THROWS_WITH(curvature::rows_of(tokens, 8, 0), Catch::Contains("no sequence of 8 ids"));
   const auto sets = curvature::disjoint_sets(cut, 2);
   REQUIRE(sets.size() == 2);
