@@ -82,8 +82,9 @@ class Claim:
     says_not: str = ""
     tests: list = field(default_factory=list)
     waits: list = field(default_factory=list)  # manifests that decide it at the paper's size
-    needs: str = ""        # what the program lacks to ask it
-    note: str = ""
+    one_run_of: str = ""   # the claim whose verdict in one run is this one's as well: the paper's runs stand on a plateau
+    needs: str = ""        # what it takes to ask it that the program does not have
+    note: str = ""         # what one run at the paper's size does not decide, and why
 
 
 @dataclass
@@ -119,4 +120,7 @@ def read(path=TABLE):
     unknown = [test.text for claim in out for test in claim.tests if test.text not in ("", *tests)]
     if unknown:
         raise Wrong(f"there is no test {unknown[0]} to take the spread over texts from")
+    unknown = [claim.one_run_of for claim in out if claim.one_run_of not in ("", *ids)]
+    if unknown:
+        raise Wrong(f"there is no claim {unknown[0]} to take the verdict in one run from")
     return out, Rules(**document["rules"])

@@ -37,7 +37,8 @@ def links(names):
     return ", ".join(parts)
 
 
-def text(claim):
-    """For what the claim waits at the paper's size, with the manifests that decide it."""
-    out = links(claim.waits)
-    return f"{out}; {claim.note}" if claim.note else out
+def text(claim, measured=()):
+    """Where the claim stands at the paper's size while no run decides it: the manifests that it waits for, but those that are measured."""
+    names = [name for name in claim.waits if name not in measured]
+    waits = f"it waits for {links(names)}" if names else ""
+    return "; ".join(filter(None, (waits, claim.note if waits else claim.note.removeprefix("there "))))

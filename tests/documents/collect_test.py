@@ -159,9 +159,14 @@ class Contrasts(unittest.TestCase):
             experiments.mkdir(parents=True)
             for name in ("architectures", "families"):
                 (experiments / name).symlink_to(SOURCE / "configs/experiments" / name)
-            fetched = Path(own) / "data/botocore-1.40.0"  # stands in for a text that is not shipped
-            fetched.mkdir(parents=True)
-            (fetched / "service.json").write_text("{}\n", encoding="utf-8")
+            for name, content in (("botocore-1.40.0/service.json", "{}\n"), ("fineweb/one.txt", "words " * 500)):  # stand in for texts that are not shipped
+                fetched = Path(own) / "data" / name
+                fetched.parent.mkdir(parents=True)
+                fetched.write_text(content, encoding="utf-8")
+            for rate in ("peak_3e4", "peak_6e4", "peak_9e4", "peak_3e3"):  # and for checkpoints that nobody has published
+                for folder in (rate, f"{rate}_decayed"):
+                    for step in (1000, 2000, 3000):
+                        (Path(own) / f"checkpoints/olmo2_7b_learning_rate/{folder}/step{step}").mkdir(parents=True)
             for claim in claims.read()[0]:
                 for test in claim.tests:
                     if not test.contrasts:
@@ -169,6 +174,7 @@ class Contrasts(unittest.TestCase):
                     text = (SOURCE / f"configs/experiments/{test.manifest}.yaml").read_text(encoding="utf-8")
                     asked = [{key: value for key, value in contrast.items() if key not in ("as", "effect")} for contrast in test.contrasts]
                     text = re.sub(r"^report:\n(?:[ #].*\n|\n)*", "", text, flags=re.M)
+                    text = re.sub(r"arrow: \{path: ../../data/fineweb-edu/sample/100BT\}", "text: {path: ../../data/fineweb}", text)
                     manifest = experiments / f"{test.manifest}.yaml"
                     manifest.write_text(f"{text}\nreport: {json.dumps({'contrasts': asked})}\n", encoding="utf-8")
                     with self.subTest(test=test.id):

@@ -142,6 +142,33 @@ class Findings(unittest.TestCase):
         with self.assertRaisesRegex(long_table.Wrong, "claim 3 has no row 'none' of test '3 primary'"):
             page.effect("3", "3 primary", "none")
 
+    def at_the_papers_size(self, name, test, quantities):
+        """The page where a run has a row of this test."""
+        head = {"command": "by hand", "program": "none", "date": "2027-01-03", "processor": "none"}
+        long_table.write(self.folder / f"{name}.csv", head, [
+            {"table": "contrast", "test": test, "contrast": "a − b", "row": "gptq bits=3", "quantity": quantity, "unit": "nats/token", "value": str(value)}
+            for quantity, value in quantities.items()])
+        return pages.Page(self.folder)
+
+    def test_one_run_at_the_papers_size_decides_its_claim_and_that_of_the_plateau(self):
+        self.assertIn("At the paper's size it waits for [token_budget]", pages.Page(self.folder).claim("1p"))
+        page = self.at_the_papers_size("token_budget", "1, one run", {
+            "value": 0.1, "items.mean": 0.1, "items.stderr": 0.01, "items.n": 400, "draws.mean": 0.1, "draws.stderr": 0.01, "draws.n": 3})
+        for id_ in ("1", "1p"):
+            self.assertIn("\n\nAt the paper's size: **holds in one run**.", page.claim(id_))
+        self.assertNotIn("one run", page.claim("4"))
+
+    def test_what_one_run_does_not_decide_has_its_reason_beside_its_numbers(self):
+        before, after = pages.Page(self.folder), self.at_the_papers_size("landscape", "20, one run", {"value": 0.1})
+        self.assertRegex(before.claim("20"), r"At the paper's size it waits for \[landscape\][^;]*; there nothing decides: ")
+        self.assertIn("\n\nAt the paper's size nothing decides: ", after.claim("20"))
+        self.assertIn("| 20, one run | a − b |", after.claim("20"))
+
+    def test_a_verdict_in_one_run_has_its_note_beside_it(self):
+        rows = {"items.mean": 2.0, "items.stderr": 0.1, "items.n": 3}
+        page = self.at_the_papers_size("sharpness", "18, one run, decay", rows)
+        self.assertRegex(page.claim("18"), r"At the paper's size: \*\*\w+ in one run\*\*; there λ₁ decides: ")
+
     def test_the_folder_stays_small(self):
         size = sum(file.stat().st_size for file in NUMBERS.rglob("*"))
         self.assertLess(size, LIMIT, f"{NUMBERS}: {size} bytes, wanted less than {LIMIT}")

@@ -255,6 +255,7 @@ class Verdicts(unittest.TestCase):
                                     (claim + test.format(1) + 'rule = "above"\ntext = "9"', "no test 9"),
                                     (claim + '[[claim.tests]]\nid = "1"\nmanifest = "m"\ndecides = true\nrule = "equal"\ncontrasts = [{}]', "wanted above or below"),
                                     (claim + test.format(1) + 'rule = "above"\ncontrasts = [{}]', "one of them"),
+                                    (claim + 'one_run_of = "9"\n' + test.format(1) + 'rule = "above"', "no claim 9"),
                                     (2 * (claim + test.format(1) + 'rule = "above"\n'), "one id")):
                 file.write_text(head + content, encoding="utf-8")
                 with self.assertRaisesRegex(claims.Wrong, wanted):
