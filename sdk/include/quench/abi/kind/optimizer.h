@@ -29,7 +29,7 @@ typedef struct quench_step_args {
   uint64_t tensor;               /* index in `begin` */
   uint64_t step;                 /* 1 for the first update */
   double lr;                     /* learning rate of this step */
-  double peak_lr;                /* of the schedule, for decoupled weight decay lr/peak_lr */
+  double peak_lr;                /* of the schedule, for independent weight decay lr/peak_lr */
   int32_t decays;                /* 0: no weight decay for this tensor */
   const quench_tensor* weight /*: inout */;   /* float32, updated in place */
   /* same shape and dtype; the optimizer may overwrite it */
