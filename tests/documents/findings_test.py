@@ -241,7 +241,7 @@ class Findings(unittest.TestCase):
                    "    early: {steps: 600}\n  every: 75\naveraging:\n  - lawa: {window: [3, 10], every: [25, 50]} # window: 7\n"
                    "sweep:\n  seed: [0, 1, 2, 3]\n  train.lr.peak: [1.0e-2, 3.0e-3]\nreport:\n  - {seed: 7}\n",
             rows="sweep:\n  - {seed: 3, train.optimizer: {adamw: {weight_decay: 0}}}\n  - {seed: 1, train.optimizer: {adamw: {weight_decay: 1.0}}}\n"
-                 "  - {seed: 2,\n     train.optimizer: {adamw: {weight_decay: 8.0e-4, decoupled: true}}}\n",
+                 "  - {seed: 2,\n     train.optimizer: {adamw: {weight_decay: 8.0e-4, decay: independent}}}\n",
             one="seed: 8\nsweep:\n  seed: [4]\n", none="seed: 8\n")
         self.assertEqual(settings.seeds(["listed"]), "seeds 0 to 3")
         self.assertEqual(settings.seeds(["rows"]), "seeds 1, 2, 3")
@@ -253,8 +253,8 @@ class Findings(unittest.TestCase):
         self.assertEqual(settings.tried("listed", "window"), ["3", "10"])
         self.assertEqual([settings.short(value) for value in settings.tried("listed", "train.lr.peak")], ["3e-3", "1e-2"])
         self.assertEqual([settings.short(value) for value in settings.tried("rows", "weight_decay")], ["0", "8e-4", "1"])
-        self.assertEqual(settings.tried("rows", "weight_decay", "not decoupled"), ["0", "1.0"])
-        self.assertEqual(settings.tried("rows", "weight_decay", "decoupled"), ["8.0e-4"])
+        self.assertEqual(settings.tried("rows", "weight_decay", "not independent"), ["0", "1.0"])
+        self.assertEqual(settings.tried("rows", "weight_decay", "independent"), ["8.0e-4"])
         with self.assertRaisesRegex(long_table.Wrong, "different seeds"):
             settings.seeds(["listed", "rows"])
         with self.assertRaisesRegex(long_table.Wrong, "none.yaml tries no seed"):
