@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 MANIFESTS = Path(__file__).resolve().parents[2] / "configs/experiments"
+TIME = re.compile(r"Time: (?:\d+ PFLOP( without \w+)?[^:]*: )?([\d.]+ h on (?:an H\d+|one core)(?: where \w+ has run)?)")
 
 
 def head_of(name):
@@ -16,23 +17,25 @@ def head_of(name):
     return " ".join(lines)
 
 
+def time_of(name):
+    """'2.1 h on an H100' or '6.4 h on one core' of all that the manifest asks, its trainings included; where another manifest has done
+    those, it says so.
+    """
+    found = TIME.search(head_of(name))
+    return f"{found[2]}{found[1] or ''}" if found else ""
+
+
 def needs(name):
-    """'303 GB and 2.1 h of an H100': its download and its time on a GPU."""
-    head = head_of(name)
-    size = re.search(r"Downloads:.*?\b([\d.]+) GB", head)
-    hours = (re.search(r"Time:.*?([\d.]+ h) on an H100", head) or re.search(r"Time:.*?([\d.]+ hours) of one (H[12]00)", head))
-    cpu = re.search(r"Time:.*?([\d.]+ hours) of one core a seed", head)
-    card = hours[2] if hours and hours.lastindex == 2 else "H100"
-    words = ([f"{size[1]} GB"] if size else []) + ([f"{hours[1]} of an {card}".replace("hours", "h")] if hours else [])
-    words += [f"{cpu[1]} of one core a seed".replace("hours", "h")] if cpu else []
-    return " and ".join(words)
+    """'303 GB and 2.1 h on an H100': its download and its time."""
+    size = re.search(r"Downloads:.*?\b([\d.]+) GB", head_of(name))
+    return " and ".join(filter(None, (f"{size[1]} GB" if size else "", time_of(name))))
 
 
-def links(names):
-    """These manifests, with what each needs."""
+def links(names, commands=False):
+    """These manifests, with what each needs and, if asked, the command that runs and collects it."""
     parts = []
     for name in names:
-        needed = needs(name)
+        needed = "; ".join(filter(None, (needs(name), f"`bench/findings/run {name}`" if commands else "")))
         parts.append(f"[{name}](../configs/experiments/{name}.yaml)" + (f" ({needed})" if needed else ""))
     return ", ".join(parts)
 

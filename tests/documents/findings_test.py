@@ -277,6 +277,22 @@ class Findings(unittest.TestCase):
                     self.assertEqual(len(settings.tried(path.stem, "seed")), counts[word.lower()], path.name)
         self.assertGreater(said, 10)
 
+    def test_every_manifest_says_its_time_in_one_form(self):
+        for path in sorted(waiting.MANIFESTS.glob("*.yaml")):
+            machine = "one core" if path.stem.endswith("_tiny") else r"an H\d+"
+            self.assertRegex(waiting.time_of(path.stem), rf"^[\d.]+ h on {machine}( where \w+ has run)?( without tasks)?$", path.name)
+
+    def test_what_is_planned_has_its_time_and_its_command(self):
+        self.manifests(
+            optimizers_tuned_tiny="# quench run optimizers_tuned_tiny.yaml\n#\n# Downloads: nothing.\n# Time: 6.5 h on one core\n# where a_tiny has run: 96 runs.\nname: x\n",
+            published="# Downloads: 2 revisions, 12 GB by their shapes, and the texts.\n# Time: 237 PFLOP without tasks a=[\"b\"]: 0.2 h on an H100, 9 h on 32 cores.\n")
+        self.assertEqual(waiting.needs("published"), "12 GB and 0.2 h on an H100 without tasks")
+        self.assertEqual(waiting.needs("optimizers_tuned_tiny"), "6.5 h on one core where a_tiny has run")
+        page = pages.Page(self.folder)
+        page.verdicts["22t"].unmeasured = ["optimizers_tuned_tiny"]
+        self.assertIn("Planned: [optimizers_tuned_tiny](../configs/experiments/optimizers_tuned_tiny.yaml) (6.5 h on one core where a_tiny has run; "
+                      "`bench/findings/run optimizers_tuned_tiny`).", page.claim("22t"))
+
     def test_the_first_screen_answers_in_at_most_ten_sentences(self):
         answer = PAGE.read_text(encoding="utf-8").split("# Findings\n")[1].split("![")[0]
         sentences = re.findall(r"[.?](?:\s|$)", answer)
