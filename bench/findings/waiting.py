@@ -31,11 +31,16 @@ def needs(name):
     return " and ".join(filter(None, (f"{size[1]} GB" if size else "", time_of(name))))
 
 
+def cost(name):
+    """What it needs, with the command that runs and collects it."""
+    return "; ".join(filter(None, (needs(name), f"`bench/findings/run {name}`")))
+
+
 def links(names, commands=False):
     """These manifests, with what each needs and, if asked, the command that runs and collects it."""
     parts = []
     for name in names:
-        needed = "; ".join(filter(None, (needs(name), f"`bench/findings/run {name}`" if commands else "")))
+        needed = cost(name) if commands else needs(name)
         parts.append(f"[{name}](../configs/experiments/{name}.yaml)" + (f" ({needed})" if needed else ""))
     return ", ".join(parts)
 

@@ -293,6 +293,12 @@ class Findings(unittest.TestCase):
         self.assertIn("Planned: [optimizers_tuned_tiny](../configs/experiments/optimizers_tuned_tiny.yaml) (6.5 h on one core where a_tiny has run; "
                       "`bench/findings/run optimizers_tuned_tiny`).", page.claim("22t"))
 
+    def test_a_manifest_without_numbers_says_what_it_takes_to_have_them(self):
+        self.manifests(another_tiny="# Downloads: nothing.\n# Time: 6.5 h on one core.\nname: x\n")
+        page = pages.Page(self.folder)
+        self.assertEqual(page.measured("another_tiny"), "not measured: 6.5 h on one core; `bench/findings/run another_tiny`")
+        self.assertEqual(page.measured("soup_tiny"), "[soup_tiny.csv](../bench/findings/data/soup_tiny.csv)")
+
     def test_the_first_screen_answers_in_at_most_ten_sentences(self):
         answer = PAGE.read_text(encoding="utf-8").split("# Findings\n")[1].split("![")[0]
         sentences = re.findall(r"[.?](?:\s|$)", answer)
