@@ -25,6 +25,11 @@ def time_of(name):
     return f"{found[2]}{found[1] or ''}" if found else ""
 
 
+def hours_of(name):
+    """The number of hours in it."""
+    return float(time_of(name).partition(" ")[0])
+
+
 def needs(name):
     """'303 GB and 2.1 h on an H100': its download and its time."""
     size = re.search(r"Downloads:.*?\b([\d.]+) GB", head_of(name))

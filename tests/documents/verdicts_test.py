@@ -578,6 +578,34 @@ class PlateauText(unittest.TestCase):
             self.assertEqual((folder / "a.json").read_text(encoding="ascii"), "[]", "what was there stays")
 
 
+class FreshSeeds(unittest.TestCase):
+    def run_in(self, own, *words):
+        for folder in ("bench/findings/data", "configs/experiments"):
+            (Path(own) / folder).mkdir(parents=True, exist_ok=True)
+        (Path(own) / "bench/findings/fresh_seeds").write_bytes((SOURCE / "bench/findings/fresh_seeds").read_bytes())
+        return subprocess.run([sys.executable, Path(own) / "bench/findings/fresh_seeds", *words], capture_output=True, text=True)
+
+    def test_every_point_has_each_new_seed_once_and_known_seeds_are_refused(self):
+        listed = "seed: 0\nsweep:\n  seed: [0, 1, 2]\n  train.lr.peak: [1, 2]\n"
+        points = ("sweep:\n  - {seed: 0, a: {b: 1}}\n  - {seed: 1, a: {b: 1}}\n  - {seed: 0, a: {b: 2},\n     c: 3}\n"
+                  "  - {seed: 1, a: {b: 2},\n     c: 3}\nreport: {}\n")
+        with tempfile.TemporaryDirectory() as own:
+            self.run_in(own)
+            long_table.write(Path(own) / "bench/findings/data/m.csv", HEAD, errors([0.1] * 3, [0.1] * 3))  # seeds 1 to 3
+            manifest = Path(own) / "configs/experiments/m.yaml"
+            for text, wanted in ((listed, "seed: 0\nsweep:\n  seed: [7, 8]\n  train.lr.peak: [1, 2]\n"),
+                                 (points, "sweep:\n  - {seed: 7, a: {b: 1}}\n  - {seed: 8, a: {b: 1}}\n  - {seed: 7, a: {b: 2},\n     c: 3}\n"
+                                          "  - {seed: 8, a: {b: 2},\n     c: 3}\nreport: {}\n")):
+                manifest.write_text(text, encoding="utf-8")
+                self.assertEqual(self.run_in(own, "m", "7", "2").returncode, 0)
+                self.assertEqual(manifest.read_text(encoding="utf-8"), wanted)
+            refused = self.run_in(own, "m", "3", "2")
+            self.assertEqual((refused.returncode, manifest.read_text(encoding="utf-8")), (1, wanted))
+            self.assertIn("results have the seeds 3 already", refused.stderr)
+            manifest.write_text("seed: 0\n", encoding="utf-8")
+            self.assertIn("lists no seeds in its sweep", self.run_in(own, "m", "7", "2").stderr)
+
+
 class LineEndings(unittest.TestCase):
     def test_questions_repeat_and_name_the_ending_of_their_line(self):
         with tempfile.TemporaryDirectory() as own:
