@@ -9,7 +9,7 @@ import text
 
 def products(results):
     """[(branch, step, λ₁ of the seeds, λ₁·η of the seeds)] where both are known, of one branch after the other."""
-    values = measures.Values(results)
+    values = measures.values_of(results)
     out = []
     for point, branch, averaging, step, method, quantity in sorted(values.of):
         if quantity == "hessian" and not averaging:

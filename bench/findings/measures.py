@@ -27,6 +27,7 @@ Weights with `points` in place of `point` are those of the training that has the
 import itertools
 import math
 import sys
+import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -147,6 +148,16 @@ class Values:
         if not out:
             raise Missing(f"{self.name} has no line {weights}")
         return out
+
+
+_known = weakref.WeakKeyDictionary()
+
+
+def values_of(results):
+    """The values of a file of results, read once."""
+    if results not in _known:
+        _known[results] = Values(results)
+    return _known[results]
 
 
 def _common(of_weights):
@@ -364,7 +375,7 @@ def entries(values, test):
 
 def rows_of(results, test):
     """(rows, why others have no number, how many there should be)."""
-    values = Values(results)
+    values = values_of(results)
     rows, problems = [], []
     wanted = entries(values, test)
     compared = values.only(lambda seed: seed not in test.choose_seeds)

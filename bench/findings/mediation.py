@@ -35,7 +35,7 @@ TERMS = {"change": "ΔCE", "slope": "gᵀδ", "quadratic": "½δᵀHδ", "rest":
 
 def differences(results, a, b, method):
     """{term: differences of the seeds}."""
-    values = measures.Values(results)
+    values = measures.values_of(results)
     out = {}
     for term in (*TERMS, "error"):
         of_a, of_b = (values.measure(weights, term, method) for weights in (a, b))
@@ -45,7 +45,7 @@ def differences(results, a, b, method):
 
 def relative(results, a, b, method, measure):
     """ln of what |δ|/|θ|, or the steepness, is with the intervention over what it is without, of the seeds; None where it was not recorded."""
-    values = measures.Values(results)
+    values = measures.values_of(results)
     try:
         of_a, of_b = (values.measure(weights, measure, method) for weights in (a, b))
     except measures.Missing:

@@ -58,7 +58,7 @@ class Spread:
     """The errors over text of the rows of one file of results."""
 
     def __init__(self, results):
-        self.units, self.values = read(results), measures.Values(results)
+        self.units, self.values = read(results), measures.values_of(results)
         self.left_out = {}  # by quantity and the seeds that are compared
 
     def _without(self, units, test):
