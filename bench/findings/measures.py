@@ -14,7 +14,8 @@ A row is the mean over the weights `a` minus that over the weights `b`, of one m
 
 `at = "equal_loss"` compares quantized losses at the lowest float loss that both lines of checkpoints reach, up to the step `until`:
 lines of one phase, so that a decayed model stands against no model at a constant rate. `at = "ends"` draws a line through the
-ends `a`, each the end of a decay, and compares it at the float loss of `b`. `at = "correlation"` is the rank correlation of two
+ends `a`, each the end of a decay, and compares it at the float loss of `b`; or, where `b` are ends too, with the line through them, in the
+middle of the float losses that both reach. `at = "correlation"` is the rank correlation of two
 series along the training, its dependence on the step removed. `at = "scaling"` is the exponent of `term`, tokens or lr, in the error of all
 checkpoints of the branches: ln error over ln step and ln of the learning rate there. `at = "across"` is the rank correlation of `x` and `y`
 over `trainings`, of each seed, at one step; minus that of `x_beside` and `y` where that is given. The trainings are few, and the same for all
@@ -209,23 +210,24 @@ def _at_equal_loss(values, test, entry, method):
 
 
 def _through_ends(values, entry, method):
-    """Seeds, and a line through the ends minus the weights `b`, at their float loss."""
-    if len(entry["a"]) < FEWEST_ENDS:
-        raise Missing(f"{len(entry['a'])} ends of decays, wanted {FEWEST_ENDS} for a line through them")
-    places = [(values.measure(one, "float", method), values.measure(one, "loss", method)) for one in [*entry["a"], *entry["b"]]]
-    seeds = _common([loss for _, loss in places])
-    floats = {seed: np.array([side[0][seed] for side in places]) for seed in seeds}
-    outside = [seed for seed, x in floats.items() if not x[:-1].min() <= x[-1] <= x[:-1].max()]
-    if outside:
-        x = floats[outside[0]]
-        raise Missing(f"in {len(outside)} of {len(seeds)} seeds the float loss lies outside those of the ends (seed {outside[0]}: {x[-1]:.4f}, "
-                      f"ends {x[:-1].min():.4f} to {x[:-1].max():.4f})")
-    out, at = [], []
+    """Seeds, and a line through the ends `a` minus the weights `b` at their float loss, or minus the line through ends `b`."""
+    fewest = min(len(entry[side]) for side in ("a", "b") if side == "a" or len(entry["b"]) > 1)
+    if fewest < FEWEST_ENDS:
+        raise Missing(f"{fewest} ends of decays, wanted {FEWEST_ENDS} for a line through them")
+    places = [[(values.measure(one, "float", method), values.measure(one, "loss", method)) for one in entry[side]] for side in ("a", "b")]
+    seeds = _common([loss for side in places for _, loss in side])
+    out, at, outside = [], [], []
     for seed in seeds:
-        x, y = floats[seed], np.array([side[1][seed] for side in places])
-        slope, height = np.polyfit(x[:-1], y[:-1], 1)
-        out.append(height + slope * x[-1] - y[-1])
-        at.append(x[-1])
+        (xa, ya), (xb, yb) = (np.array([[one[seed] for one in place] for place in side]).T for side in places)
+        low, high = max(xa.min(), xb.min()), min(xa.max(), xb.max())
+        if low > high:
+            outside.append(f"seed {seed}: {' to '.join(f'{x:.4f}' for x in dict.fromkeys((xb.min(), xb.max())))}, ends {xa.min():.4f} to {xa.max():.4f}")
+            continue
+        at.append((low + high) / 2)
+        line_a, line_b = (np.polyval(np.polyfit(x, y, 1), at[-1]) if len(x) > 1 else y[0] for x, y in ((xa, ya), (xb, yb)))
+        out.append(line_a - line_b)
+    if outside:
+        raise Missing(f"in {len(outside)} of {len(seeds)} seeds the float loss lies outside those of the ends ({outside[0]})")
     return seeds, np.array(out), (min(at), max(at))
 
 

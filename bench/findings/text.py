@@ -40,5 +40,10 @@ def joined(words):
     return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1]
 
 
+def sentence(words):
+    """With a capital, where it begins with a word."""
+    return words[0].upper() + words[1:] if words[0].isascii() else words
+
+
 def counted(count, what):
     return f"{count} {what}" + ("" if count == 1 else "s")

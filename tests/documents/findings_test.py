@@ -24,6 +24,7 @@ import claims  # noqa: E402
 import figures  # noqa: E402
 import long_table  # noqa: E402
 import settings  # noqa: E402
+import text as texts  # noqa: E402
 import waiting  # noqa: E402
 
 
@@ -185,7 +186,7 @@ class Findings(unittest.TestCase):
     def test_every_claim_stands_on_one_page_and_every_page_is_short(self):
         pages = {page.stem: page.read_text(encoding="utf-8") for page in PAGES.glob("*.md")}
         for claim in claims.read()[0]:
-            begin = f"**{claim.claim[0].upper()}{claim.claim[1:]}: "
+            begin = f"**{texts.sentence(claim.claim)}: "
             self.assertEqual([name for name, page in pages.items() if begin in page], [claim.page], f"claim {claim.id}")
         self.assertLess(len(PAGE.read_text(encoding="utf-8").splitlines()), 120)
 

@@ -320,6 +320,14 @@ class Measures(unittest.TestCase):
         self.assertAlmostEqual(found((1.25, 1.5)).values[0], 1.6 - 1.5)
         with self.assertRaisesRegex(measures.Missing, "lies outside"):
             found((2.5, 2.6))
+        # Line with line: 1.4 + 0.8 (x − 1) through all three, and 1 + x/2 through others from 1.2 to 1.6: in the middle, 1.4.
+        others = [row for i, x in enumerate((1.2, 1.4, 1.6)) for row in self.line(f"other{i}", "q", [(x, 1 + x / 2)])]
+        entry = {"as": "r", "a": ends, "b": [{"branch": f"other{i}", "step": 10} for i in range(3)]}
+        row = measures.row_of(measures.Values(folder_of(m=measured + others)["m"]), test_of(at="ends", sets=[entry]), entry)
+        self.assertAlmostEqual(row.values[0], 1.4 + 0.8 * 0.4 - 1.7)
+        self.assertAlmostEqual(row.floats[0], 1.4)
+        with self.assertRaisesRegex(measures.Missing, "2 ends of decays, wanted 3"):
+            measures.row_of(measures.Values(folder_of(m=measured + others)["m"]), test_of(at="ends", sets=[entry]), {**entry, "b": entry["b"][:2]})
 
     def test_a_rank_correlation_needs_ten_checkpoints_and_is_taken_beside_the_trend(self):
         noise = random.Random(1)
