@@ -142,7 +142,7 @@ class Witness(unittest.TestCase):
             shutil.copytree(SOURCE / "bench/findings/data", folder)
             file = folder / "token_budget_tiny.csv"
             content = file.read_text(encoding="utf-8")
-            changed = re.sub(r"^(loss,,,,,late,,1200,gptq bits=3,2,loss,nats/token),.*$", r"\1,1.3", content, flags=re.M)
+            changed = re.sub(r"^(loss,,,,,late,,1200,gptq bits=3,32,loss,nats/token),.*$", r"\1,1.3", content, flags=re.M)
             self.assertNotEqual(changed, content)
             file.write_text(changed, encoding="utf-8")
             done = run("--folder", folder)
