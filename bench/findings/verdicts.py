@@ -201,7 +201,7 @@ def word_of(rows, wanted, complete):
 def detectable(row, seeds=None):
     """The difference that 95 % intervals over so many seeds, and over text, find in 4 of 5 samples."""
     error, freedom = rules.error_of(row.values.var(ddof=1), seeds or len(row.seeds), row.text)
-    return float(error) * detectable_errors(round(float(freedom), 3))
+    return float(error) * detectable_errors(round(float(freedom), 6))
 
 
 MOST_SEEDS = 200
