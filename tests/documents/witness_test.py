@@ -18,6 +18,50 @@ SOURCE = Path(sys.argv.pop(1)).resolve()
 WITNESS = SOURCE / "bench/findings/witness"
 
 
+# What a page says, falsified: (page, where, in whose group the last digit is another or which is replaced, by what, what the witness says).
+NUMBER = r"[+−]?([\d.]+)"
+FALSIFIED = [
+    ("findings", r"^- .*?: (?:in the least sure .*?, )?[+−]([\d.]+) \[", None, r"findings, \{\{answer\}\}"),
+    ("findings", r"^- .* thousandths of a nat, \d+ % of the error, (\d+) seeds, p < ", None, r"findings, \{\{answer\}\}"),
+    ("findings", r", of (\d+) claims ", None, r"findings, \{\{counts\}\}"),
+    ("findings", r"falls by ([\d.]+) nats in the last half", None, r"findings, \{\{regime: plateau_tiny\}\}"),
+    ("findings", r"the decay changes the error by\s[+−]([\d.]+) %", None, r"findings, \{\{effect: 1p \|"),
+    ("findings", r"at most ([\d.]+) % are expected", None, r"findings, \{\{discoveries\}\}"),
+    ("findings", r"^\| \w+ \| .* \| \*\*(open)\*\* \| [+−]", "holds", r"the table of claims, .*, verdict"),
+    ("findings", r"^\| \w+ \| .* \| \*\*\w+( on one text)", "", r"the table of claims, .*, verdict: the page has .*, worked out is .* on one text"),
+    ("findings", r"^\| \w+ \| .* \| \*\*\w+( \(rule changed after the data\))\*\*", "", r"the table of claims, .*, verdict: .* .* is .* \(rule"),
+    ("findings", rf"^\| \w+ \| .* \| \*\*holds\*\* \| {NUMBER} \[", None, r"the table of claims, .*, effect and 95 % interval"),
+    ("findings", r"\| p = ([\d.]+) \|$", None, r"the table of claims, .*, how sure"),
+    ("findings", r"\| could have seen ([\d.]+) \|$", None, r"the table of claims, .*, how sure"),
+    ("decay", rf"^\| \w+ \| [^|]* \| {NUMBER} \[[^|]*\] \| \w+ \| [^|]* % \[", None, r"ΔQL beside ΔCE, .*, ΔCE, thousandths of a nat"),
+    ("decay", rf"^\| \w+ \| [^|]* \| [^|]*\] \| \w+ \| {NUMBER} % \[", None, r"ΔQL beside ΔCE, .*, ΔQL"),
+    ("decay", r"by\s[+−]([\d.]+) \[[^]]*\] thousandths of a nat and that of RTN", None, r"decay, \{\{effect: 1 \|"),
+    ("decay", r"^\*\*.*: (open)\.\*\* Rule: ", "holds", r"claim \w+"),
+    ("plateau", r"^\| constant \| \d+ \| \d+ \| [\d.]+ \| ([\d.]+) \|", None, r"λ₁·η, constant \d+, λ₁·η, thousandths"),
+    ("plateau", r"\| within ±([\d.]+) \|", None, r"test .*, the rule asks"),
+    ("plateau", r"\| at most ([\d.]+) \|", None, r"test .*, the rule asks"),
+    ("plateau", r"\| ±([\d.]+) over documents \|", None, r"test .*, other text or calibration data"),
+    ("plateau", r"\| open, p[^|]*\| ([\d.]+) \|$", None, r"test .*, could have seen; seeds for the mean"),
+    ("plateau", r"\| open, p[^|]*\| [\d.]+; (\d+) \|$", None, r"test .*, could have seen; seeds for the mean"),
+    ("plateau", r"(?<=\(claim p )(is open|holds|fails)\)", "waits", r"plateau, \{\{word: p\}\}"),
+    ("plateau", r"float loss\s+falls by ([\d.]+) nats, in the decay by", None, r"plateau: "),
+    ("flatness", r"steep along its rounding, by [+−]([\d.]+) %", None, r"flatness, \{\{mediated: average near a plateau"),
+    ("flatness", r"^\| average [^|]* \| gptq 3 \| \d+ \| \**[+−]([\d.]+) ", None, r"mediation, average .*, gptq 3, ΔCE"),
+    ("rules", r"^\| \w+ \| \w+ \| (open) \| ", "holds", r"what has changed, "),
+    ("rules", r"^\| \w+ \| \w+ \| (\d+) / \d+ % \|", None, r"fresh runs, "),
+    ("rules", r"^\| [^|]* \| \d+ \| [\d.]+ %, at most ([\d.]+) % \|", None, r"wrong verdicts, .*, holds"),
+    ("rules", r"^\| above, below \| effect [^|]* \| (\d+) % \|", None, r"power, above, below"),
+    ("rules", r"^\| one run[^|]* \| [^|]* \| (?:holds|fails) \| \d+ \| ([\d.]+) % \|", None, r"earlier rules, one run"),
+    ("rules", r"^\| mean, [^|]* \| [^|]* \| \d+ \| ([\d.]+) % \|", None, r"coverage, mean"),
+    ("rules", r"None of the (\d+) chances", None, r"rules, \{\{wrong_limit\}\}"),
+    ("averages", r"^\|  \|  \| [^|]* \| \d+ seeds \| [+−]([\d.]+) \|", None, r"test .*, \d+ seeds, mean"),
+    ("methods", r"^- No number for [^:]*: (\d+) checkpoints", None, r"claim 12"),
+    ("runs", r"^\| [^|]* \| [^|]* \| [^|]* \| \d+ \| \d+ \| ([\d.]+) \(", None, r".*_tiny, .*, float loss"),
+    ("runs", r"\.csv\) \| (\d+) \| ", None, r"files, .*, numbers"),
+    ("runs", r"; (seeds \d) to ", None, r"runs, \{\{seeds: "),
+]
+
+
 def run(*arguments):
     return subprocess.run([sys.executable, WITNESS, *arguments], capture_output=True, text=True)
 
@@ -86,14 +130,14 @@ def write(path, tests):
             units[quantity].append([point, branch, averaging, step, method, seed, *(f"{share * n:.9g}" for share, n in zip(shares, scored))])
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     for quantity, end in (("loss", ".csv"), ("accuracy", ".questions.csv")):
-        rows = [["point", "branch", "averaging", "step", "method", "seed", *(f"run {i + 1}" for i in range(UNITS))], ["", "", "", "", "scored", "", *scored],
-                *units[quantity]]
+        rows = [["point", "branch", "averaging", "step", "method", "seed", *(f"run {i + 1}" for i in range(UNITS))],
+                ["", "", "", "", "scored", "", *scored], *units[quantity]]
         (path.parent / f"documents/{path.stem}{end}").write_text("\n".join(",".join(map(str, row)) for row in rows) + "\n", encoding="utf-8")
 
 
 class Witness(unittest.TestCase):
     def test_rows_are_worked_out_alike_from_numbers_made_up(self):
-        """Those of all runs with new seeds, measured or planned, but for those that the mediation table has, whose rows stand in figures and prose."""
+        """Those of all runs with new seeds, measured or planned, but for those of the mediation table, whose rows stand in figures and prose."""
         mediated = re.findall(r'", "(\w+_tiny)",', (SOURCE / "bench/findings/mediation.py").read_text(encoding="utf-8"))
         document = tomllib.loads((SOURCE / "bench/findings/claims.toml").read_text(encoding="utf-8"))
         tried = {}
@@ -134,6 +178,10 @@ class Witness(unittest.TestCase):
         self.assertEqual(counts["means of rows"], counts["words with their p-values"])
         self.assertGreater(counts["rows of contrasts over seeds"], 200)
         self.assertGreater(counts["rows of contrasts over documents"], 20)
+        self.assertEqual(counts["demands of rules"], counts["means of rows"])
+        self.assertEqual(counts["differences that rows could have seen"], counts["means of rows"])
+        self.assertGreater(counts["cells of the table of claims"], 200)
+        self.assertGreater(counts["lines of text in holes of prose"], 90)
         self.assertRegex(done.stdout, r"not worked out: \d+ intervals over items, for which raw records are needed")
 
     def test_a_loss_that_is_another_is_noticed(self):
@@ -175,6 +223,34 @@ class Witness(unittest.TestCase):
             done = run("--folder", folder)
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, r"test 3p, .*gptq bits=3: .*mean, .* over documents differ")
+
+    def test_a_number_of_a_page_that_is_another_is_named(self):
+        with tempfile.TemporaryDirectory() as own:
+            docs, changes, said, nowhere = Path(own) / "docs", {}, [], []
+            (docs / "findings").mkdir(parents=True)
+            for page, pattern, by, says in FALSIFIED:
+                name = "findings.md" if page == "findings" else f"findings/{page}.md"
+                found = re.search(pattern, (SOURCE / "docs" / name).read_text(encoding="utf-8"), re.M)
+                if found is None:  # no claim may be of that kind any more
+                    nowhere.append(pattern)
+                    continue
+                by = f"{found[1][:-1]}{(int(found[1][-1]) + 5) % 10}" if by is None else by
+                changes.setdefault(name, []).append((*found.span(1), by))
+                said.append((pattern, rf"(?m)^{says}" + (rf".*the page has .*{re.escape(by)}" if by else "")))
+            for page in [SOURCE / "docs/findings.md", *(SOURCE / "docs/findings").glob("*.md")]:
+                name, text = str(page.relative_to(SOURCE / "docs")), page.read_text(encoding="utf-8")
+                for begin, end, by in sorted(changes.get(name, []), reverse=True):
+                    text = text[:begin] + by + text[end:]
+                (docs / name).write_text(text, encoding="utf-8")
+            self.assertLess(len(nowhere), 5, nowhere)
+            done = run("--docs", docs)
+            self.assertEqual(done.returncode, 1)
+            for pattern, says in said:
+                with self.subTest(pattern):
+                    self.assertRegex(done.stderr.replace("−", "-"), says.replace("−", "-"))
+            places = {(name, place) for name, of_page in changes.items() for place in of_page}
+            self.assertEqual(len(places), len(said), "two changes are one")
+            self.assertRegex(done.stderr, rf"\A{len(said)} differ:\n")
 
     def test_it_imports_nothing_of_this_project(self):
         imported, parts = set(), sorted((SOURCE / "bench/findings/witness_parts").glob("*.py"))
