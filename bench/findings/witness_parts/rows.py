@@ -104,20 +104,28 @@ def at_equal_loss(values, test, entry, method):
     return seeds, x, [at for _, at, _ in each], [gap for _, _, gap in each]
 
 
-def through_ends(values, ends, place, method):
-    """({seed: number}, why there is none): a line says nothing at a float loss that lies outside those of the ends."""
-    out, outside = {}, []
-    for seed in sorted(loss(values, place, method)):
-        at = float_loss(values, place, method)[seed]
-        x, y = ([of(values, end, method)[seed] for end in ends] for of in (float_loss, loss))
-        outside += [] if min(x) <= at <= max(x) else [(seed, at, min(x), max(x))]
-        fit = stats.linregress(x, y)
-        out[seed] = fit.intercept + fit.slope * at - loss(values, place, method)[seed]
+def through_ends(values, ends, others, method):
+    """({seed: number}, [float loss], why there is none): a line through the ends of decays minus one other place at its float loss, or minus the line
+    through other ends in the middle of what both reach. A line says nothing at a float loss that it does not reach.
+    """
+    out, middles, outside = {}, [], []
+    for seed in sorted(loss(values, others[0], method)):
+        sides = [[(float_loss(values, place, method)[seed], loss(values, place, method)[seed]) for place in side] for side in (ends, others)]
+        begin, end = max(min(side)[0] for side in sides), min(max(side)[0] for side in sides)
+        if begin > end:
+            outside.append((seed, *([of(side)[0] for of in (min, max)] for side in sides)))
+            continue
+        middles.append((begin + end) / 2)
+        heights = []
+        for side in sides:
+            fit = stats.linregress(*zip(*side)) if len(side) > 1 else None
+            heights.append(fit.intercept + fit.slope * middles[-1] if fit else side[0][1])
+        out[seed] = heights[0] - heights[1]
     if not outside:
-        return out, ""
-    seed, at, low, high = outside[0]
-    return {}, (f"in {len(outside)} of {len(out)} seeds the float loss lies outside those of the ends (seed {seed}: {number(at)}, ends "
-                f"{number(low)} to {number(high)})")
+        return out, middles, ""
+    seed, (low, high), other = outside[0]
+    return {}, [], (f"in {len(outside)} of {len(outside) + len(out)} seeds the float loss lies outside those of the ends (seed {seed}: "
+                    f"{' to '.join(dict.fromkeys(map(number, other)))}, ends {number(low)} to {number(high)})")
 
 
 def exponents(values, entry, method):
@@ -184,8 +192,7 @@ def worked_out(values, test, entry, beside=True):
         elif at == "scaling":
             found = exponents(values, entry, method)
         elif at == "ends":
-            found, row.reason = through_ends(values, [place_of(one) for one in entry["a"]], place_of(entry["b"][0]), method)
-            row.floats = [float_loss(values, place_of(entry["b"][0]), method)[seed] for seed in found]
+            found, row.floats, row.reason = through_ends(values, *([place_of(one) for one in entry[side]] for side in "ab"), method)
         else:
             found = {seed: entry.get("times", 1) * value for seed, value in a_minus_b(values, row.measure, entry, method).items()}
         row.seeds, row.x = sorted(found), vector(found)

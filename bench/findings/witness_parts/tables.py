@@ -59,7 +59,8 @@ def check_claims(work, pages, docs):
 def check_block(claim, page):
     """The line above the rows of a claim, and the lines below that say why rows have no number."""
     table, where = claim.table, f"claim {claim.table['id']}"
-    begin = f"**{table['claim'][0].upper()}{table['claim'][1:]}: "
+    first = table["claim"][0]
+    begin = f"**{first.upper() if first.isascii() else first}{table['claim'][1:]}: "
     line = next((line for line in page.splitlines() if line.startswith(begin)), None)
     same("lines above claims", where, line, moved(f"{begin}{claim.text}.** Rule: {table['test']}. In the paper: {table['paper']}."))
     lines = page.partition(begin)[2].partition("\n**")[0].splitlines()
