@@ -20,13 +20,15 @@ LEVEL = 0.05
 
 def error_of(variance, seeds, text=()):
     """(standard error, degrees of freedom) of a mean over seeds with this variance, and over text that all of them share: variances
-    add, and so many degrees of freedom fit the sum (Welch, 1947; Satterthwaite, 1946), less one: with few seeds it is too sure.
+    add, and so many degrees of freedom fit the sum (Welch, 1947; Satterthwaite, 1946), less one: with few seeds it is too sure. They are at
+    least those of the part that has the fewest.
     """
     parts = [(variance / seeds, seeds - 1), *((error * error, freedom) for _, error, freedom in text)]
     total = sum(part for part, _ in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = total * total / sum(part * part / of_part for part, of_part in parts) - (1 if text else 0)
-    return np.sqrt(total), np.where(total > 0, np.maximum(freedom, seeds - 1), seeds - 1)
+    fewest = functools.reduce(np.minimum, [of_part for _, of_part in parts])
+    return np.sqrt(total), np.where(total > 0, np.maximum(freedom, fewest), seeds - 1)
 
 
 def _sides(values, text, floor=0.0):

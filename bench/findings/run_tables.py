@@ -91,9 +91,10 @@ def sureness(found):
     if found.is_decided:
         return p_text(found.holds if found.word == "holds" else found.fails)
     row = deciding(found).rows[0]
-    if row.exchanged is not None:
+    if row.exchanged is not None or row.test.rule == "within":
         return ""
-    return f"could have seen {text.in_unit(verdicts.detectable(row), unit_of(row), sign=False)}"
+    unit = text.unit_name(unit_of(row))
+    return f"could have seen {text.in_unit(verdicts.detectable(row), unit_of(row), sign=False)}{' ' + unit if unit else ''}"
 
 
 def _needed(row):

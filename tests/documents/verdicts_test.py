@@ -426,7 +426,7 @@ class Shown(unittest.TestCase):
     def test_a_row_says_what_its_rule_asks_and_how_sure_it_is(self):
         found, row = self.table([0.22, 0.23, 0.21], [0.20, 0.21, 0.205], rule="equal", margin=0.1)
         self.assertIn("| t | r | 3 | +15.00 | [−6.51, +36.51] | within ±20.50 | not known | open, p = 0.19 |", row)
-        self.assertEqual(run_tables.sureness(found), "could have seen 28.27")
+        self.assertEqual(run_tables.sureness(found), "could have seen 28.27 thousandths of a nat")
         self.assertEqual(run_tables.effect(found.rows[0].rows[0]), "+15.00 [−6.51, +36.51] thousandths of a nat")
 
     def test_an_open_row_says_how_many_seeds_would_find_its_mean(self):

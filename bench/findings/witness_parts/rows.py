@@ -275,7 +275,7 @@ def error_of(variance, seeds, text):
     """(standard error, degrees of freedom) with the variance over text added (Welch and Satterthwaite, one degree less)."""
     squares = np.array([variance / seeds, *(error ** 2 for _, error, _ in text)])
     freedom = squares.sum() ** 2 / (squares ** 2 / np.array([seeds - 1, *(freedom for _, _, freedom in text)])).sum()
-    return np.sqrt(squares.sum()), max(freedom - 1, seeds - 1) if text else seeds - 1
+    return np.sqrt(squares.sum()), max(freedom - 1, min(seeds - 1, *(one for _, _, one in text))) if text else seeds - 1
 
 
 def p_above(x, text):

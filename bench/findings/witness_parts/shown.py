@@ -59,7 +59,9 @@ def sureness(claim):
     if claim.is_decided:
         return p_text(claim.holds if claim.word == "holds" else claim.fails)
     row = claim.deciding.rows[0]
-    return "" if row.orders is not None else f"could have seen {in_unit(row, detectable(row))}"
+    if row.orders is not None or row.test["rule"] == "within":
+        return ""
+    return f"could have seen {in_unit(row, detectable(row))}{unit(row)}"
 
 
 def asked(row):
