@@ -44,6 +44,7 @@ FEWEST_ENDS = 3          # of a line through ends
 FEWEST_TRAININGS = 5     # of a correlation across trainings: 120 ways to exchange them
 TABLES = ("loss", "taylor", "curvature", "accuracy", "decomposition")
 TAYLOR = ("slope", "quadratic", "change")
+OF_TERMS = (*TAYLOR, "rest", "log_distance", "log_steepness")
 DECOMPOSITION = ("relative_error", "weight_kurtosis")
 
 

@@ -546,16 +546,18 @@ class Collected(unittest.TestCase):
         place = {"point": "", "averaging": ""}
         rows = [{**place, "table": table, "branch": branch, "step": step}
                 for table in ("loss", "taylor") for branch, steps in (("trunk", (10, 20)), ("fork", (10,))) for step in steps]
-        kept = collect_program().without_earlier_terms(rows)
+        kept = collect_program().without_earlier_terms(rows, [])
         self.assertEqual([row for row in rows if row not in kept], [{**place, "table": "taylor", "branch": "trunk", "step": 10}])
+        asked = test_of(of="log_steepness", sets=[{"as": "r", "a": [{"branch": "trunk", "step": 10}]}])
+        self.assertEqual(collect_program().without_earlier_terms(rows, [asked]), rows, "a test asks for the earlier one")
 
     def test_what_another_label_asks_is_no_second_value(self):
         collect = collect_program()
         records = [{**record("hessian", 40.0, 0), "label": "hessian rows=24", "quantizer": None},
                    {**record("hessian", 30.0, 0), "label": "spectrum", "quantizer": None}]
-        self.assertEqual([row["value"] for row in collect.value_rows(records)], ["40"])
+        self.assertEqual([row["value"] for row in collect.value_rows(records, [])], ["40"])
         with self.assertRaisesRegex(SystemExit, "two values of hessian at curvature trunk 10 float"):
-            collect.value_rows(records[:1] * 2)
+            collect.value_rows(records[:1] * 2, [])
 
 
 class PlateauText(unittest.TestCase):
