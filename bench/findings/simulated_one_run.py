@@ -59,20 +59,16 @@ def differences(effects, ratio=0.0, draws=1):
     return once
 
 
-class Ratio:
-    """A row of two slopes, each of which the text tells with as many deviations as `sure` says; both are 1, or the first `ratio`."""
-
-    def __init__(self, n, mean, resampled):
-        self.n, self.mean, self.stderr = n, mean, float(resampled.std(ddof=1))
-        self.interval = tuple(np.quantile(resampled, [0.025, 0.975], method="weibull"))
-
-
 def slopes(sure_a, sure_b, ratio=1.0, sides=verdicts.sides):
+    """A row of two slopes, each of which the text tells with as many deviations as `sure` says; both are 1, or the first `ratio`."""
     weights = SAMPLE.resampled_means(np.eye(BLOCKS))[:RESAMPLES]  # of each block in each resample
 
+    def quotient(means):
+        return means[..., 0] / means[..., 1]
+
     def once(draw):
-        a, b = ratio * (1 + blocks(draw) / sure_a), 1 + blocks(draw) / sure_b
-        return word_of([row_of(items=Ratio(BLOCKS, float(a.mean() / b.mean()), weights @ a / (weights @ b)))], 1.0, sides)
+        both = np.stack([ratio * (1 + blocks(draw) / sure_a), 1 + blocks(draw) / sure_b])
+        return word_of([row_of(items=SAMPLE.spread_of_statistic(both, quotient, quotient(weights @ both.T)))], 1.0, sides)
     return once
 
 

@@ -163,7 +163,7 @@ def _split(of_a):
 
 
 def _statistic_row(spec, what, cells, of_a, statistic, missing, problems):
-    value, spreads, notes = statistics.estimate(cells, statistic)
+    value, spreads, notes = statistics.estimate(cells, statistic, statistics.LIMITS.get(spec.statistic, statistics.ANY))
     if value is None:
         add_once("%s: %s" % (what, missing), problems)
         return

@@ -38,6 +38,13 @@ def t_quantile(degrees_of_freedom, confidence=CONFIDENCE):
     return math.sqrt(degrees_of_freedom * (1 / betaincinv(degrees_of_freedom / 2, 0.5, 1 - confidence) - 1))
 
 
+def normal_quantile(confidence=CONFIDENCE):
+    """The z for which `confidence` of a normal distribution lies between −z and z."""
+    from scipy.special import ndtri  # noqa: PLC0415
+
+    return float(-ndtri((1 - confidence) / 2))
+
+
 @functools.lru_cache(maxsize=None)
 def detectable_errors(degrees_of_freedom, confidence=CONFIDENCE, power=POWER):
     """How many standard errors an effect must have so that a two-sided t test finds it, with its sign, with that power.
@@ -60,9 +67,9 @@ class Spread:
     """The mean of a sample of `n`, in the unit of the value, with what another sample would change.
 
     `interval` is mean ± t · stderr or, of a statistic of many cells (`resampled` holds its values in ascending order),
-    between quantiles of resamples. Among `comparisons` made side by side, `simultaneous` is the interval that holds for
-    all of them at once (Bonferroni: each at 1 − 0.05/m), and `detectable` the smallest effect that this sample had a good
-    chance to detect.
+    between quantiles of resamples, whose distances from the mean are multiplied by `stretch` · t/z. Among `comparisons` made
+    side by side, `simultaneous` is the interval that holds for all of them at once (Bonferroni: each at 1 − 0.05/m), and
+    `detectable` the smallest effect that this sample had a good chance to detect.
     """
 
     kind: str
@@ -76,6 +83,8 @@ class Spread:
     run: int = 1  # neighbours drawn together
     documents: int = 0  # that are the sample in place of blocks
     resampled: np.ndarray = None
+    stretch: float = 1.0
+    limits: tuple = (-math.inf, math.inf)  # of what a statistic may be
     comparisons: int = 1
     simultaneous: tuple = None
     detectable: float = None
@@ -98,7 +107,9 @@ class Spread:
         tail = (1 - confidence) / 2
         if tail * (len(self.resampled) + 1) < _FEWEST_OUTSIDE:
             return None
-        return tuple(np.quantile(self.resampled, [tail, 1 - tail], method="weibull").tolist())
+        ends = np.quantile(self.resampled, [tail, 1 - tail], method="weibull")
+        factor = self.stretch * t_quantile(self.degrees_of_freedom, confidence) / normal_quantile(confidence)
+        return tuple(np.clip(self.mean + factor * (ends - self.mean), *self.limits).tolist())
 
     def among(self, comparisons):
         """The same spread as one of so many comparisons."""
@@ -210,12 +221,38 @@ class ItemSample:
         return float((news ** 3).sum()) / squares ** 1.5 if squares > 0 else 0.0
 
     def resampled_means(self, sums):
-        """Means [RESAMPLES, k] of sums [k, units] in resamples of the units, the same for every call with one sample."""
+        """Means [RESAMPLES, k] of sums [k, units] in resamples of the units, the same for every call with one sample.
+
+        They lie about the means of the sample: runs hold the first and the last blocks more seldom.
+        """
         n, parts = len(self.sizes), []
         for first in range(0, RESAMPLES, 500):  # bounds the memory
             counts = _resampled_counts(n, self.run, first, min(500, RESAMPLES - first))
             parts.append(counts @ np.transpose(sums) / (counts @ self.sizes)[:, None])
-        return np.concatenate(parts)
+        means = np.concatenate(parts)
+        return means + (np.sum(sums, 1) / self.sizes.sum() - means.mean(0))
+
+    def stretch(self, sums, statistic):
+        """How much wider than its resamples a statistic of means [..., k] of sums [k, units] varies: the standard error of the
+        mean of its pseudo-values (Tukey, 1958), by `spread`, over that in infinitely many resamples. √(n/(n − L)) where no unit
+        by itself moves the statistic, as with ranks, or one makes it undefined.
+        """
+        n, total, whole = len(self.sizes), self.sizes.sum(), sums.sum(1)
+        without = ((whole[:, None] - sums) / (total - self.sizes)).T
+        with np.errstate(invalid="ignore"):
+            value = statistic(whole / total)
+            moves = (value - statistic(without)) * (total - self.sizes)
+        rests = moves - moves.sum() / total * self.sizes
+        drawn = (n / total) ** 2 * (1 - self.run / n) * _variance_of_runs(rests, self.run)
+        return float(self.spread(value * self.sizes + moves).stderr / math.sqrt(drawn)) if drawn > 0 else math.sqrt(n / (n - self.run))
+
+    def spread_of_statistic(self, sums, statistic, resampled, limits=(-math.inf, math.inf)):
+        """The spread of a statistic of means [..., k] of sums [k, units] by its values in resamples; NaN are left out."""
+        known, stretch = np.sort(resampled[~np.isnan(resampled)]), self.stretch(sums, statistic)
+        error = stretch * float(known.std(ddof=1))
+        out = Spread("items", len(self.sizes), float(statistic(sums.sum(1) / self.sizes.sum())), error, error, None,
+                     self.degrees_of_freedom, self.units, self.run, len(self.sizes) if self.by_documents else 0, known, stretch, limits)
+        return replace(out, interval=out.at(CONFIDENCE))
 
 
 def _block_variance(rests, run):

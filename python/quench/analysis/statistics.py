@@ -5,12 +5,13 @@ such number: curves that do not overlap, a smallest that is not above 0. Over it
 draws, orders and seeds from the number that each of them gives.
 """
 
-from dataclasses import replace
-
 import numpy as np
 
-from .intervals import CONFIDENCE, RESAMPLES, Spread, common_sample, spread_of
+from .intervals import CONFIDENCE, common_sample, spread_of
 from .pairing import base_of
+
+LIMITS = {"rank_correlation": (-1.0, 1.0), "largest_over_smallest": (1.0, np.inf)}
+ANY = (-np.inf, np.inf)
 
 
 def rank_correlation(x, y):
@@ -114,14 +115,15 @@ def _losses(observations):
     return (np.array([it.floating["value"] for it in observations], float), np.array([it.value for it in observations], float))
 
 
-def estimate(cells, statistic):
-    """(value, spreads, notes) of a statistic of cells that have a base each; value is None where there is none."""
+def estimate(cells, statistic, limits=ANY):
+    """(value, spreads, notes) of a statistic of cells that have a base each; value is None where there is none. Intervals over
+    items end at the limits of what the statistic may be."""
     bases = [base_of(cell) for cell in cells]
     value = float(statistic(*_losses(bases)))
     if np.isnan(value):
         return None, [], []
     spreads, notes = [], []
-    _add_items(several_seeds(cells) or [bases], statistic, spreads, notes)
+    _add_items(several_seeds(cells) or [bases], statistic, limits, spreads, notes)
     for kind in ("draws", "jitter", "seeds"):
         values = {index: float(statistic(*_losses(of_cells))) for index, of_cells in common_replicates(cells, kind).items()}
         notes += ["%s %d: there is no such number." % (kind, index) for index, each in values.items() if np.isnan(each)]
@@ -133,13 +135,13 @@ def estimate(cells, statistic):
     return value, spreads, notes
 
 
-def _add_items(of_seeds, statistic, spreads, notes):
+def _add_items(of_seeds, statistic, limits, spreads, notes):
     """Over items, of the mean over seeds; of the first seed alone where seeds have no items in common."""
     records = [record for cells in of_seeds for it in cells for record in (it.floating, it.record)]
     sample = common_sample(records)
     if sample is None:
         if len(of_seeds) > 1:
-            _add_items(of_seeds[:1], statistic, spreads, notes)
+            _add_items(of_seeds[:1], statistic, limits, spreads, notes)
             return
         notes.append("No interval over items: the cells share fewer than 2.")
         return
@@ -147,16 +149,15 @@ def _add_items(of_seeds, statistic, spreads, notes):
     for record in records:
         places.setdefault(id(record), len(places))
     distinct = {id(record): record for record in records}
-    means = sample.resampled_means(np.stack([sample.sums(record) for record in distinct.values()]))
-    values = np.mean([statistic(means[:, [places[id(it.floating)] for it in cells]], means[:, [places[id(it.record)] for it in cells]])
-                      for cells in of_seeds], 0)
-    known = np.sort(values[~np.isnan(values)])
-    undefined = 1 - len(known) / RESAMPLES
+    sums = np.stack([sample.sums(record) for record in distinct.values()])
+    of_each = [([places[id(it.floating)] for it in cells], [places[id(it.record)] for it in cells]) for cells in of_seeds]
+
+    def mean_over_seeds(means):
+        return np.mean([statistic(means[..., floating], means[..., quantized]) for floating, quantized in of_each], 0)
+
+    values = mean_over_seeds(sample.resampled_means(sums))
+    undefined = np.isnan(values).mean()
     if undefined > (1 - CONFIDENCE) / 2:  # more than the interval leaves out on a side: it has no end there
         notes.append("No interval over %s: in %.0f %% of the resamples there is no such number." % (sample.units, 100 * undefined))
         return
-    value = float(np.mean([statistic(*_losses(cells)) for cells in of_seeds]))
-    error = float(known.std(ddof=1))
-    spread = Spread("items", len(sample.sizes), value, error, error, None, sample.degrees_of_freedom, sample.units, sample.run,
-                    len(sample.sizes) if sample.by_documents else 0, known)
-    spreads.append(replace(spread, interval=spread.at(CONFIDENCE)))
+    spreads.append(sample.spread_of_statistic(sums, mean_over_seeds, values, limits))
