@@ -1,6 +1,6 @@
 """What an intervention changes of the error, in the terms that make it up: ΔCE = gᵀδ + ½δᵀHδ + rest, on the tokens of `taylor`; beside it
 what it changes of ΔCE on the whole text, of |δ|/|θ|, the length of the rounding over that of the weights, and of the bowl's steepness along
-it: ln ½δᵀHδ = 2 ln |δ|/|θ| + ln steepness.
+it: ½δᵀHδ = (|δ|/|θ|)² · steepness. Both are relative changes, of geometric means.
 """
 
 import measures
@@ -68,5 +68,5 @@ def table(folder):
             found = differences(folder[manifest], a, b, method)
             beside = [relative(folder[manifest], a, b, method, measure) for measure in ("log_distance", "log_steepness")]
             rows.append([name, method.replace("bits=", ""), str(len(found["change"])), *map(cell, found.values()),
-                         *("not recorded" if one is None else cell(one, "%") for one in beside)])
-    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "ΔCE, whole text", "ln |δ|/|θ|".replace("|", "\\|"), "ln steepness"], rows)
+                         *("not recorded" if one is None else cell(one, "ln") for one in beside)])
+    return text.markdown(["intervention", "rounding", "seeds", *TERMS.values(), "ΔCE, whole text", "|δ|/|θ|".replace("|", "\\|"), "steepness"], rows)

@@ -38,8 +38,8 @@ def unit_of(row):
     if row.test.at in ("correlation", "scaling", "across"):
         return "1"
     measure, _, label = row.entry.get("of", row.test.of).partition(", ")
-    unit = {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "%", "log_error": "%", "log_distance": "%",
-            "log_steepness": "%"}.get(measure, "nats/token")
+    unit = {"relative": "%", "hessian": "λ₁", "hessian/trace": "trace", "accuracy": "%", "log_error": "ln", "log_distance": "ln",
+            "log_steepness": "ln"}.get(measure, "nats/token")
     return f"{unit}, {label}" if label else unit
 
 

@@ -1,5 +1,7 @@
 """Numbers and verdicts as the page writes them."""
 
+import math
+
 
 def signed(value, digits=2, sign=True):
     text = f"{value:+.{digits}f}" if sign else f"{value:.{digits}f}"
@@ -17,13 +19,15 @@ def in_unit(value, unit, sign=True):
         return signed(1000 * value, 2, sign)
     if unit == "%":
         return f"{signed(100 * value, 2, sign)} %"
+    if unit == "ln":  # of a ratio, which is shown as a change
+        return f"{signed(100 * math.expm1(value), 2, sign)} %"
     if unit == "1":
         return signed(value, 2 if abs(value) >= 0.1 else 3, sign)
     return signed(value, 4 if "relative" in unit else 1, sign)
 
 
 def unit_name(unit):
-    return {"nats/token": "thousandths of a nat", "1": "", "%": ""}.get(unit, f"({unit})" if "," in unit else f"of {unit}")
+    return {"nats/token": "thousandths of a nat", "1": "", "%": "", "ln": ""}.get(unit, f"({unit})" if "," in unit else f"of {unit}")
 
 
 def interval(ends, unit="nats/token"):

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+import long_table
 import measures
 from quench.analysis.intervals import FEWEST_DOCUMENTS  # measures.py finds it
 
@@ -75,9 +76,12 @@ class Spread:
             if not all(one in OF_TEXT[units.quantity] for one in sides or [row.entry.get("of", row.test.of)]):
                 continue
             try:
-                means = [measures.row_of(values, row.test, row.entry).values.mean() for values in self._without(units, row.test)]
+                left = [measures.row_of(values, row.test, row.entry) for values in self._without(units, row.test)]
             except measures.Missing:
                 continue
+            if any(one.seeds != row.seeds for one in left):
+                raise long_table.Wrong(f"{self.values.name}: test {row.test.id}: data/documents has other seeds than the results: {left[0].seeds}, wanted {row.seeds}")
+            means = [one.values.mean() for one in left]
             count = len(means)
             variance = (count - 1) / count * ((np.array(means) - row.values.mean()) ** 2).sum()
             return [(units.kind, math.sqrt(variance), units.freedom)]

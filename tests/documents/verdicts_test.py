@@ -150,12 +150,16 @@ class Verdicts(unittest.TestCase):
                     there = [0.1 + 0.01 * (seed - 1) + (share if branch == "a" else 0) for share in shares]
                     there = [one + error - sum(n * each for n, each in zip(positions, there)) / 600 for one in there]  # the error of all
                     lines.append(["", branch, "", 10, "q", seed, *(n * (floating + one) for n, one in zip(positions, there))])
-            with tempfile.TemporaryDirectory() as own:
-                long_table.write(Path(own) / "m.csv", HEAD, errors(high, low))
-                (Path(own) / "documents").mkdir()
-                (Path(own) / "documents/m.csv").write_text("\n".join(",".join(map(str, line)) for line in lines) + "\n", encoding="utf-8")
-                claim = claims.Claim(id="c", claim="", test="", paper="", tests=[test_of()])
-                found = verdicts.of_claim(claim, RULES, long_table.read_folder(own))
+
+            def found_with(lines):
+                with tempfile.TemporaryDirectory() as own:
+                    long_table.write(Path(own) / "m.csv", HEAD, errors(high, low))
+                    (Path(own) / "documents").mkdir()
+                    (Path(own) / "documents/m.csv").write_text("\n".join(",".join(map(str, line)) for line in lines) + "\n", encoding="utf-8")
+                    return verdicts.of_claim(claims.Claim(id="c", claim="", test="", paper="", tests=[test_of()]), RULES, long_table.read_folder(own))
+            found = found_with(lines)
+            with self.assertRaisesRegex(long_table.Wrong, r"other seeds than the results: \[1, 2\], wanted \[1, 2, 3\]"):
+                found_with(lines[:2] + [line for line in lines[2:] if line[5] != 3])
             [(kind, error, freedom)] = found.rows[0].rows[0].text
             self.assertEqual((kind, found.text), ("documents", word))
             # By hand: without one document of n positions and the share s, 0.1 moves by n (0.1 − s) / (600 − n); of three (3 − 1)/3 Σ squares.
@@ -381,6 +385,7 @@ class Measures(unittest.TestCase):
         measured += [{"table": "taylor", "point": point, "step": "10", "method": "q", "seed": str(seed), "quantity": quantity, "value": value}
                      for point, quantity, value in (("slow", "quadratic", "0.2"), ("slow", "relative_distance", "0.1"), ("fast", "quadratic", "0.1"),
                                                     ("fast", "relative_distance", "0.05")) for seed in (1, 2, 3)]
+        self.assertEqual(run_tables.text.in_unit(math.log(0.5), "ln"), "−50.00 %")
         for of, wanted in (("log_error", math.log(0.3 / 0.2)), ("log_distance", math.log(0.5)), ("log_steepness", math.log(0.1 / 0.0025 / (0.2 / 0.01)))):
             rows, _, _ = self.rows(measured, of=of, sets=[{"as": "r", "a": [{"point": "fast", "step": 10}], "b": [{"point": "slow", "step": 10}]}])
             self.assertAlmostEqual(rows[0].values[0], wanted, msg=of)
@@ -592,7 +597,8 @@ class FreshSeeds(unittest.TestCase):
     def run_in(self, own, *words):
         for folder in ("bench/findings/data", "configs/experiments"):
             (Path(own) / folder).mkdir(parents=True, exist_ok=True)
-        (Path(own) / "bench/findings/fresh_seeds").write_bytes((SOURCE / "bench/findings/fresh_seeds").read_bytes())
+        for file in ("fresh_seeds", "claims.toml"):
+            (Path(own) / "bench/findings" / file).write_bytes((SOURCE / "bench/findings" / file).read_bytes())
         return subprocess.run([sys.executable, Path(own) / "bench/findings/fresh_seeds", *words], capture_output=True, text=True)
 
     def test_every_point_has_each_new_seed_once_and_known_seeds_are_refused(self):
@@ -614,6 +620,11 @@ class FreshSeeds(unittest.TestCase):
             self.assertIn("results have the seeds 3 already", refused.stderr)
             manifest.write_text("seed: 0\n", encoding="utf-8")
             self.assertIn("lists no seeds in its sweep", self.run_in(own, "m", "7", "2").stderr)
+            tuned = Path(own) / "configs/experiments/optimizers_tuned_tiny.yaml"
+            tuned.write_text(listed, encoding="utf-8")
+            refused = self.run_in(own, tuned.stem, "7", "2")
+            self.assertEqual(tuned.read_text(encoding="utf-8"), listed)
+            self.assertIn("22t primary [10, 11]", refused.stderr, "other seeds choose its rates")
 
 
 class LineEndings(unittest.TestCase):

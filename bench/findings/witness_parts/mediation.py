@@ -1,5 +1,7 @@
 """The table of what interventions change of the error, in the terms that make it up."""
 
+import numpy as np
+
 from witness_parts.pages import differences, number, same
 from witness_parts.values import change, error, interval, log_distance, log_steepness, paired, quadratic, rest, slope, vector
 
@@ -18,8 +20,9 @@ KNOWN = {  # (file, with the intervention, without it); None: the other point of
     "decay of 300 steps": ("sharpness_tiny", ("", "late", "", 1200), TRUNK), "SAM": ("sam_tiny", None, WITHOUT),
     "reverse of SAM": ("sharp_minima_tiny", None, WITHOUT), "penalty on the trace": ("trace_penalty_tiny", None, WITHOUT),
     "noise injection": ("noise_injection_tiny", None, WITHOUT), "QAT at 3 bits": ("qat_tiny", None, WITHOUT)}
-COLUMNS = {"ΔCE": change, "gᵀδ": slope, "½δᵀHδ": quadratic, "rest": rest, "ΔCE, whole text": error, r"ln \|δ\|/\|θ\|": log_distance,
-           "ln steepness": log_steepness}
+COLUMNS = {"ΔCE": change, "gᵀδ": slope, "½δᵀHδ": quadratic, "rest": rest, "ΔCE, whole text": error, r"\|δ\|/\|θ\|": log_distance,
+           "steepness": log_steepness}
+RELATIVE = (r"\|δ\|/\|θ\|", "steepness")  # changes of geometric means
 
 
 def differences_of_seeds(files, intervention, rounding, measure):
@@ -35,11 +38,10 @@ def cell(files, intervention, rounding, column):
     try:
         x, seeds = differences_of_seeds(files, intervention, rounding, COLUMNS[column])
     except KeyError:
-        if not column.startswith("ln "):
+        if column not in RELATIVE:
             raise
         return "not recorded", False, 0
-    factor, percent = (100, " %") if column.startswith("ln ") else (1000, "")
-    mean, low, high = (f"{number(factor * value)}{percent}" for value in (x.mean(), *interval(x)))
+    mean, low, high = (f"{number(100 * np.expm1(value))} %" if column in RELATIVE else number(1000 * value) for value in (x.mean(), *interval(x)))
     return f"{mean} [{low}, {high}]", interval(x)[0] > 0 or interval(x)[1] < 0, seeds
 
 

@@ -77,7 +77,7 @@ class Holes:
             said.append(f"- {begin}: " + (f"in the least sure of {many} rows, {row.name}, " if many > 1 else "") + shown.effect(row)
                         + (f", {number(100 * abs(row.x.mean() / row.error.mean()))} % of the error" if row.error is not None else "")
                         + f", {len(row.seeds)} seeds, {shown.sureness(claim)} ([claim {table['id']}](findings/{table['page']}.md)"
-                        + (f", {table['claim']}" if claim.word == "fails" else "") + f": **{claim.text}**).")
+                        + (f", “{table['claim']}”" if claim.word == "fails" else "") + f": **{claim.text}**).")
         return "\n".join(said)
 
     def over_steps(self, name, averaging, averages):

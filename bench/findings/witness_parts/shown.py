@@ -17,6 +17,8 @@ def in_unit(row, value):
     measure = row.measure.partition(", ")[0]
     if row.test.get("at") in ("scaling", "across") or measure in CURVATURE:
         return number(value)
+    if measure.startswith("log_"):  # a difference of logarithms, shown as the change that it is
+        value = np.expm1(value)
     return f"{number(100 * value)} %" if measure in PERCENT else number(1000 * value)
 
 
