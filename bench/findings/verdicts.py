@@ -77,9 +77,9 @@ _spreads = weakref.WeakKeyDictionary()
 
 def of_text(row, results):
     """[(kind, standard error, degrees of freedom)] by which other text or other calibration data move a row."""
-    known = _spreads.setdefault(results, None) or units.Spread(results)
-    _spreads[results] = known
-    of_units = known.of(row)
+    if results not in _spreads:
+        _spreads[results] = units.Spread(results)
+    of_units = _spreads[results].of(row)
     return of_units + [one for one in of_contrasts(row, results) if not of_units or one[0] != "items"]
 
 

@@ -597,7 +597,7 @@ class FreshSeeds(unittest.TestCase):
     def run_in(self, own, *words):
         for folder in ("bench/findings/data", "configs/experiments"):
             (Path(own) / folder).mkdir(parents=True, exist_ok=True)
-        for file in ("fresh_seeds", "claims.toml"):
+        for file in ("fresh_seeds", "claims.py", "claims.toml", "long_table.py"):
             (Path(own) / "bench/findings" / file).write_bytes((SOURCE / "bench/findings" / file).read_bytes())
         return subprocess.run([sys.executable, Path(own) / "bench/findings/fresh_seeds", *words], capture_output=True, text=True)
 
