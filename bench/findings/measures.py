@@ -68,7 +68,7 @@ class Row:
     exchanged: np.ndarray = None                # the mean over seeds where trainings are exchanged, along the last axis
     point: str = ""                             # of the run, where a test has a row for each
     entry: dict = field(default_factory=dict)   # of `sets`
-    text: list = field(default_factory=list)    # (kind, standard error, degrees of freedom) beside that over seeds
+    text: list = field(default_factory=list)    # rules.Moved, beside the spread over seeds
     chosen: list = field(default_factory=list)  # points that seeds of their own have chosen
 
 

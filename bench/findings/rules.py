@@ -3,14 +3,15 @@
 A row holds or fails where its p-value is at most LEVEL. `above` and `below` ask whether the 95 % interval lies on one side of 0.
 `at_most`, `equal`, `differs` and `within` compare with margins by one-sided tests, two where there are two borders (Schuirmann,
 1987). A margin is a share of a reference that is measured at the same seeds, so a border is 0 for value ± share · reference: its
-noise counts, too. Where it is known how far other text or other calibration data move such a row, that variance is
-added, and the row has to be as sure over seeds alone.
+noise counts, too, over seeds and over text. Where it is known how far other text or other calibration data move such a row, that
+variance is added, and the row has to be as sure over seeds alone.
 
 Values have the seeds along their last axis; axes before it are simulations.
 """
 
 import functools
 import math
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import betaincinv, stdtr
@@ -18,12 +19,26 @@ from scipy.special import betaincinv, stdtr
 LEVEL = 0.05
 
 
+class Moved(NamedTuple):
+    """How far something else than seeds moves a row's mean, and the mean of what its margin is a share of; without the latter it counts as known."""
+    kind: str            # documents, runs, groups, items, draws or jitter
+    error: float         # standard error
+    freedom: float       # its degrees of freedom
+    both: float = 0.0    # covariance of the row and the reference
+    of_reference: float = 0.0  # variance of the reference
+
+    def beyond(self, share):
+        """The same of the row less a share of its reference."""
+        variance = self.error ** 2 - 2 * share * self.both + share * share * self.of_reference
+        return self._replace(error=np.sqrt(np.maximum(variance, 0)))
+
+
 def error_of(variance, seeds, text=()):
     """(standard error, degrees of freedom) of a mean over seeds with this variance, and over text that all of them share: variances
     add, and so many degrees of freedom fit the sum (Welch, 1947; Satterthwaite, 1946), less one: with few seeds it is too sure. They are at
     least those of the part that has the fewest.
     """
-    parts = [(variance / seeds, seeds - 1), *((error * error, freedom) for _, error, freedom in text)]
+    parts = [(variance / seeds, seeds - 1), *((one.error ** 2, one.freedom) for one in text)]
     total = sum(part for part, _ in parts)
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = total * total / sum(part * part / of_part for part, of_part in parts) - (1 if text else 0)
@@ -46,6 +61,13 @@ def _sides(values, text, floor=0.0):
     return np.max(out, axis=0)
 
 
+def _beyond(row, share, floor=0.0):
+    """The same of a row above and below a share of its reference."""
+    if not share:
+        return _sides(row.values, row.text, floor)
+    return _sides(row.values - share * row.reference, [one.beyond(share) for one in row.text], floor)
+
+
 def floor_of(checkpoints, seeds):
     """The standard error of a mean Fisher z of partial rank correlations, of independent checkpoints (Fieller et al., 1957)."""
     return math.sqrt(1.06 / (checkpoints - 4) / seeds)
@@ -57,9 +79,8 @@ def above(row):
     if row.exchanged is not None:
         mean = row.values.mean(-1)[..., None]
         return tuple(np.minimum(1.0, 2 * side.mean(-1)) for side in (row.exchanged >= mean - 1e-9, row.exchanged <= mean + 1e-9))
-    values = row.values - test.less * row.reference if test.less else row.values
     floor = floor_of(row.checkpoints, len(row.seeds)) if row.checkpoints else 0.0
-    return tuple(np.minimum(1.0, 2 * p) for p in _sides(values, row.text, floor))
+    return tuple(np.minimum(1.0, 2 * p) for p in _beyond(row, test.less, floor))
 
 
 def exchanged_limit(row, confidence=0.95):
@@ -69,16 +90,16 @@ def exchanged_limit(row, confidence=0.95):
 
 def of_row(row):
     """(p that it holds, p that it fails), both by itself."""
-    test, x, r = row.test, row.values, row.reference
+    test = row.test
     if test.rule == "above":
         return above(row)
     if test.rule == "below":
         return above(row)[::-1]
     low, high = (test.low, test.high) if test.rule == "within" else (-test.margin, test.margin)
-    over, not_over = _sides(x - high * r, row.text)  # beyond the upper border, and not
+    over, not_over = _beyond(row, high)  # beyond the upper border, and not
     if test.rule == "at_most":
         return not_over, over
-    not_under, under = _sides(x - low * r, row.text)
+    not_under, under = _beyond(row, low)
     inside, outside = np.maximum(not_over, not_under), np.minimum(1.0, 2 * np.minimum(over, under))
     return (outside, inside) if test.rule == "differs" else (inside, outside)
 

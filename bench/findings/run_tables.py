@@ -130,8 +130,8 @@ def computed_table(found):
         for row in one.rows:
             mean, ends = shown(row)
             unit = unit_of(row)
-            other = [f"±{text.in_unit(error * rules.t_quantile(freedom, 0.95), unit, sign=False)} over {UNITS.get(kind, kind)}"
-                     for kind, error, freedom in row.text]
+            other = [f"±{text.in_unit(one_of.error * rules.t_quantile(one_of.freedom, 0.95), unit, sign=False)} over "
+                     f"{UNITS.get(one_of.kind, one_of.kind)}" for one_of in row.text]
             at = "" if not row.floats else (f"; at a float loss of {row.floats[0]:.4f} to {row.floats[1]:.4f}"
                                             + (f", lines bridge up to {max(row.gaps):.3f} nats" if row.gaps else ""))
             at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""

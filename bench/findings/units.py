@@ -12,6 +12,7 @@ import numpy as np
 
 import long_table
 import measures
+import rules
 from quench.analysis.intervals import FEWEST_DOCUMENTS  # measures.py finds it
 
 OF_TEXT = {"loss": ("error", "log_error", "loss", "float", "relative"), "accuracy": ("accuracy",)}  # measures, by the quantity that a file has units of
@@ -70,7 +71,7 @@ class Spread:
         return self.left_out[key]
 
     def of(self, row):
-        """[(kind, standard error, degrees of freedom)] of the mean of a row over seeds, or [] where it is not known."""
+        """[how far the text moves the mean of a row over seeds, and that of its reference], or [] where it is not known."""
         for units in self.units:
             sides = [row.entry[side].get("of", row.test.of) for side in ("x", "y", "x_beside") if side in row.entry]
             if not all(one in OF_TEXT[units.quantity] for one in sides or [row.entry.get("of", row.test.of)]):
@@ -81,10 +82,10 @@ class Spread:
                 continue
             if any(one.seeds != row.seeds for one in left):
                 raise long_table.Wrong(f"{self.values.name}: test {row.test.id}: data/documents has other seeds than the results: {left[0].seeds}, wanted {row.seeds}")
-            means = [one.values.mean() for one in left]
-            count = len(means)
-            variance = (count - 1) / count * ((np.array(means) - row.values.mean()) ** 2).sum()
-            return [(units.kind, math.sqrt(variance), units.freedom)]
+            means = np.array([[one.values.mean(), 0.0 if one.reference is None else one.reference.mean()] for one in [row, *left]])
+            moved = means[1:] - means[0]
+            (variance, both), (_, of_reference) = (len(left) - 1) / len(left) * moved.T @ moved
+            return [rules.Moved(units.kind, math.sqrt(variance), units.freedom, both, of_reference)]
         return []
 
 

@@ -76,11 +76,11 @@ _spreads = weakref.WeakKeyDictionary()
 
 
 def of_text(row, results):
-    """[(kind, standard error, degrees of freedom)] by which other text or other calibration data move a row."""
+    """[how far other text or other calibration data move a row]."""
     if results not in _spreads:
         _spreads[results] = units.Spread(results)
     of_units = _spreads[results].of(row)
-    return of_units + [one for one in of_contrasts(row, results) if not of_units or one[0] != "items"]
+    return of_units + [one for one in of_contrasts(row, results) if not of_units or one.kind != "items"]
 
 
 def of_contrasts(row, results):
@@ -95,8 +95,8 @@ def of_contrasts(row, results):
     if not found:
         raise long_table.Wrong(f"{results.path}: test {row.test.id}: no row of test {row.test.text} fits {row.name}")
     kinds = [kind for kind in ("items", "draws", "jitter") if all(one.get(kind, "n") for one in found)]
-    return [(kind, sum(one.get(kind, "stderr") for one in found) / len(found),
-             _freedom(kind, found[0].get(kind, "n"), found[0].get(kind, "freedom"))) for kind in kinds]
+    return [rules.Moved(kind, sum(one.get(kind, "stderr") for one in found) / len(found),
+                        _freedom(kind, found[0].get(kind, "n"), found[0].get(kind, "freedom"))) for kind in kinds]
 
 
 @dataclass

@@ -18,6 +18,7 @@ from scipy import stats  # noqa: E402
 import claims  # noqa: E402
 import long_table  # noqa: E402
 import measures  # noqa: E402
+import rules  # noqa: E402
 import simulated_one_run  # noqa: E402
 import verdicts  # noqa: E402
 
@@ -75,7 +76,7 @@ class FreshRuns(unittest.TestCase):
         self.assertAlmostEqual(apart, alone ** 2, delta=0.012)
 
     def test_text_that_moves_a_row_as_far_as_its_effect_keeps_any_number_of_seeds_from_finding_it(self):
-        text = [("items", 1.2, 1e6)]
+        text = [rules.Moved("items", 1.2, 1e6)]
         self.assertGreater(chances([row_of(self.VALUES)], 200, 2000)["holds"], 0.999)
         got = chances([row_of(self.VALUES, text=text)], 200, 5000)["holds"]
         self.assertAlmostEqual(got, stats.norm.sf(1.96 - 1), delta=0.03)

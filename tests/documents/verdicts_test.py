@@ -160,7 +160,7 @@ class Verdicts(unittest.TestCase):
             found = found_with(lines)
             with self.assertRaisesRegex(long_table.Wrong, r"other seeds than the results: \[1, 2\], wanted \[1, 2, 3\]"):
                 found_with(lines[:2] + [line for line in lines[2:] if line[5] != 3])
-            [(kind, error, freedom)] = found.rows[0].rows[0].text
+            [(kind, error, freedom, *_)] = found.rows[0].rows[0].text
             self.assertEqual((kind, found.text), ("documents", word))
             # By hand: without one document of n positions and the share s, 0.1 moves by n (0.1 − s) / (600 − n); of three (3 − 1)/3 Σ squares.
             mean = sum(n * s for n, s in zip(positions, shares)) / 600
@@ -169,11 +169,11 @@ class Verdicts(unittest.TestCase):
             self.assertAlmostEqual(freedom, 600 ** 2 / (100 ** 2 + 200 ** 2 + 300 ** 2) - 1)
 
     def test_variances_over_seeds_and_over_text_add(self):
-        error, freedom = rules.error_of(3.0, 3, [("items", 1.0, 26)])  # 1 over three seeds and 1 over text
+        error, freedom = rules.error_of(3.0, 3, [rules.Moved("items", 1.0, 26)])  # 1 over three seeds and 1 over text
         self.assertAlmostEqual(float(error), math.sqrt(2))
         self.assertAlmostEqual(float(freedom), 4 / (1 / 2 + 1 / 26) - 1)
         values = rules.np.array([4.0, 5.0, 6.0])
-        alone, shared = (rules._sides(values, text)[0] for text in ((), [("items", 0.01, 1e6)]))
+        alone, shared = (rules._sides(values, text)[0] for text in ((), [rules.Moved("items", 0.01, 1e6)]))
         self.assertAlmostEqual(alone, shared, delta=1e-3)
         self.assertGreaterEqual(shared, alone, "as sure over seeds alone")
 
@@ -441,7 +441,7 @@ class Shown(unittest.TestCase):
         self.assertLessEqual(detectable_errors(needed - 1) / math.sqrt(needed), 1)
         self.assertGreater(detectable_errors(needed - 2) / math.sqrt(needed - 1), 1)
         one = found.rows[0].rows[0]
-        one.text = [("items", 0.1, 26)]
+        one.text = [rules.Moved("items", 0.1, 26)]
         self.assertEqual(verdicts.seeds_needed(one), math.inf)
         self.assertGreater(verdicts.detectable(one), 0.1 * detectable_errors(26))
         self.assertIsNone(verdicts.seeds_needed(self.table([0.11, 0.10, 0.12], [0.10] * 3, rule="below")[0].rows[0].rows[0]))

@@ -30,6 +30,7 @@ class Row:
     gaps: list = field(default_factory=list)    # nats between two checkpoints that a line bridges
     chosen: list = field(default_factory=list)  # points that seeds of their own have chosen
     text: list = field(default_factory=list)    # (over what, standard error, degrees of freedom) beside that over seeds
+    left: list = field(default_factory=list)    # means over seeds of (x, reference) without each unit of the text, where units say the error
     reason: str = ""                            # why it has no number
 
     @property
@@ -174,8 +175,8 @@ def tuned(values, test, entry):
     return compared, entry, chosen
 
 
-def worked_out(values, test, entry, beside=True):
-    """The row of an entry whose weights have one point each, without seeds where it has no number; `beside`: with what it is compared with."""
+def worked_out(values, test, entry):
+    """The row of an entry whose weights have one point each, without seeds where it has no number."""
     method = entry.get("method", test.get("method", ""))
     row, at = Row(test, entry["as"], entry, [], np.array([])), test.get("at")
     if at == "equal_loss":
@@ -196,7 +197,7 @@ def worked_out(values, test, entry, beside=True):
         else:
             found = {seed: entry.get("times", 1) * value for seed, value in a_minus_b(values, row.measure, entry, method).items()}
         row.seeds, row.x = sorted(found), vector(found)
-    if beside and row.seeds:
+    if row.seeds:
         add_reference(values, row, method)
     return row
 
@@ -220,14 +221,14 @@ def add_reference(values, row, method):
 
 
 def of_units(units, values, row):
-    """[(over what, standard error, degrees of freedom)] over documents, or over runs of blocks or groups of questions: the jackknife (Quenouille,
-    1956; Tukey, 1958).
+    """([(over what, standard error, degrees of freedom)], means without each unit) over documents, or over runs of blocks or groups of questions:
+    the jackknife (Quenouille, 1956; Tukey, 1958).
     """
     sides = [row.entry[side].get("of", row.test.get("of", "error")) for side in ("x", "y", "x_beside") if side in row.entry] or [row.measure]
     for quantity, measures in (("loss", ("error", "log_error", "loss", "float", "relative")), ("accuracy", ("accuracy",))):
         if quantity not in units or not set(sides) <= set(measures):
             continue
-        scored, means = units[quantity].scored, []
+        scored, without = units[quantity].scored, []
         for out in range(len(scored)):
             cut = {key: found for key, found in values.items() if key[2] != quantity}
             for (place, method), left in units[quantity].left.items():
@@ -235,13 +236,28 @@ def of_units(units, values, row):
                 if seeds:
                     cut[place, method, quantity] = {seed: left[seed][out] for seed in seeds}
             try:
-                means.append(worked_out(cut, row.test, row.entry, beside=False).x.mean())
+                one = worked_out(cut, row.test, row.entry)
             except (KeyError, IndexError):
-                return []
-        n = len(scored)
-        error = np.sqrt((n - 1) / n * sum((one - row.x.mean()) ** 2 for one in means))
-        return [(units[quantity].kind, error, scored.sum() ** 2 / (scored ** 2).sum() - 1)]
-    return []
+                return [], []
+            if not one.seeds:
+                return [], []
+            without.append((one.x.mean(), 0.0 if one.reference is None else one.reference.mean()))
+        return [(units[quantity].kind, jackknife([x for x, _ in without], row.x.mean()), scored.sum() ** 2 / (scored ** 2).sum() - 1)], without
+    return [], []
+
+
+def jackknife(left, whole):
+    n = len(left)
+    return np.sqrt((n - 1) / n * sum((one - whole) ** 2 for one in left))
+
+
+def beyond(row, share):
+    """(x less this share of the reference, how far text moves that): a margin moves with units of the text; else it counts as known."""
+    if not share:
+        return row.x, row.text
+    left = [x - share * r for x, r in row.left]
+    x = row.x - share * row.reference
+    return x, [(over, jackknife(left, x.mean()) if left and i == 0 else error, freedom) for i, (over, error, freedom) in enumerate(row.text)]
 
 
 def of_contrasts(contrasts, row):
@@ -263,9 +279,9 @@ def of_contrasts(contrasts, row):
 
 
 def of_text(file, values, row):
-    """Units of the text say it of the row itself; where no file has them, contrasts do."""
-    known = of_units(file.units, values, row)
-    return known + [one for one in of_contrasts(file.contrasts, row) if not known or one[0] != "items"]
+    """(the same, means without each unit): units of the text say it of the row itself; where no file has them, contrasts do."""
+    known, left = of_units(file.units, values, row)
+    return known + [one for one in of_contrasts(file.contrasts, row) if not known or one[0] != "items"], left
 
 
 # ---- how sure a rule is
@@ -299,19 +315,23 @@ def shown_interval(row):
 
 def p_values(row):
     """(that the row holds, that it fails)."""
-    test, rule, x, r, text = row.test, row.test["rule"], row.x, row.reference, row.text
+    test, rule, mean = row.test, row.test["rule"], row.x.mean()
     if row.orders is not None:
-        both = [min(1.0, 2 * np.mean(side)) for side in (row.orders >= x.mean() - 1e-9, row.orders <= x.mean() + 1e-9)]
+        both = [min(1.0, 2 * np.mean(side)) for side in (row.orders >= mean - 1e-9, row.orders <= mean + 1e-9)]
         return both if rule == "above" else both[::-1]
+
+    def p(sign, share):
+        """One-sided, that the row lies above (1) or below (−1) a share of its reference."""
+        x, text = beyond(row, share)
+        return p_above(sign * x, text)
     if rule in ("above", "below", "alike"):
-        x = x - test["less"] * r if "less" in test else x
-        both = [min(1.0, 2 * p_above(sign * x, text)) for sign in (1, -1)]
+        both = [min(1.0, 2 * p(sign, test.get("less", 0))) for sign in (1, -1)]
         return both if rule != "below" else both[::-1]
     low, high = (test["low"], test["high"]) if rule == "within" else (-test["margin"], test["margin"])
     if rule == "at_most":
-        return p_above(high * r - x, text), p_above(x - high * r, text)
-    inside = max(p_above(high * r - x, text), p_above(x - low * r, text))
-    outside = min(1.0, 2 * min(p_above(x - high * r, text), p_above(low * r - x, text)))
+        return p(-1, high), p(1, high)
+    inside = max(p(-1, high), p(1, low))
+    outside = min(1.0, 2 * min(p(1, high), p(-1, low)))
     return (outside, inside) if rule == "differs" else (inside, outside)
 
 
@@ -340,7 +360,7 @@ def decisions(file, test):
         if row is None or len(row.seeds) < test.get("seeds", FEWEST_SEEDS):
             without.append((entry["as"], row.reason if row else ""))
             continue
-        row.chosen, row.text = chosen, of_text(file, compared, row)
+        row.chosen, (row.text, row.left) = chosen, of_text(file, compared, row)
         rows.append(row)
     if test["rule"] != "alike":
         return [Decision([row], *p_values(row)) for row in rows], without, len(rows) + len(without)
