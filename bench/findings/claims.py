@@ -4,6 +4,7 @@ A test has `sets`, rows that are computed for each seed from the values of runs 
 section `report` has them, which `collect` evaluates. These stand beside, or decide at the paper's size, where one run is all there is.
 """
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -85,6 +86,7 @@ class Claim:
     one_run_of: str = ""   # the claim whose verdict in one run is this one's as well: the paper's runs stand on a plateau
     needs: str = ""        # what it takes to ask it that the program does not have
     note: str = ""         # what one run at the paper's size does not decide, and why
+    changed: str = ""      # when its own rule was last changed, where that was after the day of `rules`; UTC
 
 
 @dataclass
@@ -92,10 +94,15 @@ class Rules:
     changed: str       # the day of their last change
     seeds_seen: list   # of all runs that were known then
 
-    def call_fresh(self, results):
-        """Whether a run is fresh: measured after the last change, with seeds that nobody had seen."""
+    def call_fresh(self, results, claim):
+        """Whether a run is fresh: begun after the last change, with seeds that were not known. Where one of both says a day alone, the run has to be
+        of a later day.
+        """
         seeds = {int(row["seed"]) for row in results.rows if row["seed"]}
-        return results.head["date"] > self.changed and not seeds & set(self.seeds_seen)
+        changed = max(self.changed, claim.changed)
+        began = results.head.get("began") or results.head["date"]
+        known = min(len(began), len(changed))  # characters of a day, or of a minute
+        return began[:known] > changed[:known] and not seeds & set(self.seeds_seen)
 
 
 def read(path=TABLE):
@@ -106,6 +113,8 @@ def read(path=TABLE):
     for entry in document["claim"]:
         tests = [Test(**test) for test in entry.pop("tests", [])]
         claim = Claim(tests=tests, **entry)
+        if claim.changed and not re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d", claim.changed):
+            raise Wrong(f"claim {claim.id}: got changed = {claim.changed!r}, wanted a time as 2026-11-28T09:30")
         for test in tests:
             test.check()
         if bool(claim.says) != bool(claim.says_not):

@@ -245,7 +245,7 @@ def of_claim(claim, of_rules, folder):
             continue
         out.rows += rows
         out.problems += problems
-        out.fresh &= of_rules.call_fresh(results)
+        out.fresh &= of_rules.call_fresh(results, claim)
         wanted += count
     if wanted:
         complete = len(out.rows) == wanted and not out.unmeasured and not out.problems

@@ -47,6 +47,12 @@ class Claim:
         return self.word + " on one text" * one_text + " (rule changed after the data)" * (not self.fresh)
 
 
+def is_younger(run, rule):
+    """By the minute where both say it, else by the day."""
+    day, minute = (run[:10], rule[:10]), (run[10:], rule[10:])
+    return day[0] > day[1] or (day[0] == day[1] and all(minute) and minute[0] > minute[1])
+
+
 def of_claim(table, files, rules):
     deciding, beside, without, refused, wanted, measured, fresh = [], [], [], [], 0, True, True
     for test in table.get("tests", []):
@@ -63,7 +69,8 @@ def of_claim(table, files, rules):
             continue
         found, lacking, count = decisions(file, test)
         deciding, without, wanted = deciding + found, without + lacking, wanted + count
-        fresh &= file.head["date"] > rules["changed"] and not set(file.seeds) & set(rules["seeds_seen"])
+        fresh &= is_younger(file.head.get("began", file.head["date"]), table.get("changed", rules["changed"])) \
+            and not set(file.seeds) & set(rules["seeds_seen"])
     if not wanted:
         return Claim(table, [], beside, without, refused, "waits", 1.0, 1.0, fresh)
     holds = max((one.holds for one in deciding), default=1.0)
