@@ -98,6 +98,10 @@ class Collect(unittest.TestCase):
         self.assertRegex(head["date"], r"^\d{4}-\d\d-\d\d$")
         self.assertIn("a processor", head["processor"])
 
+    def test_a_file_says_when_its_run_began_and_of_which_text_it_is(self):
+        self.assertRegex(self.results.head["began"], rf"^{self.results.head['date'][:8]}\d\dT\d\d:\d\d$")
+        self.assertRegex(self.results.head["text"], r"^[0-9a-f]{12}$")
+
     def test_every_loss_is_the_one_of_its_record(self):
         rows = self.results.where(table="loss", quantity="loss")
         self.assertEqual(len(rows), len(self.loss))

@@ -21,6 +21,7 @@ import claims  # noqa: E402
 import edge  # noqa: E402
 import long_table  # noqa: E402
 import measures  # noqa: E402
+import parts  # noqa: E402
 import rules  # noqa: E402
 import run_tables  # noqa: E402
 import verdicts  # noqa: E402
@@ -168,6 +169,29 @@ class Verdicts(unittest.TestCase):
             self.assertAlmostEqual(error, math.sqrt(2 / 3 * sum(one * one for one in moved)), delta=1e-12)
             self.assertAlmostEqual(freedom, 600 ** 2 / (100 ** 2 + 200 ** 2 + 300 ** 2) - 1)
 
+    def test_text_moves_a_margin_with_its_row(self):
+        # Two documents of 100 positions. Float losses are 1 there; errors of a and b by document, the same at all seeds but for 0.001.
+        of_a, of_b = (0.3, 0.1), (0.25, 0.15)
+        lines = [["point", "branch", "averaging", "step", "method", "seed", "document 1", "document 2"], ["", "", "", "", "scored", "", 100, 100]]
+        rows = []
+        for branch, found in (("a", of_a), ("b", of_b)):
+            for seed in (1, 2, 3):
+                own = [one + 0.001 * seed * (branch == "a") for one in found]
+                rows += losses(**{branch: {"float": [1.0] * 3, "q": [1 + sum(own) / 2] * 3}})[seed - 1::3]
+                lines += [["", branch, "", 10, "float", seed, 100, 100], ["", branch, "", 10, "q", seed, *(100 * (1 + one) for one in own)]]
+        with tempfile.TemporaryDirectory() as own:
+            long_table.write(Path(own) / "m.csv", HEAD, rows)
+            (Path(own) / "documents").mkdir()
+            (Path(own) / "documents/m.csv").write_text("\n".join(",".join(map(str, line)) for line in lines) + "\n", encoding="utf-8")
+            found = verdicts.of_claim(claims.Claim(id="c", claim="", test="", paper="", tests=[test_of(rule="at_most", margin=0.1)]), RULES,
+                                      long_table.read_folder(own))
+        [moved] = found.rows[0].rows[0].text
+        # Without one document the row is ±0.05 from its mean, the error of b ∓0.05: with two units ½ Σ squares.
+        self.assertAlmostEqual(moved.error, 0.05, delta=1e-12)
+        self.assertAlmostEqual(moved.both, 0.05 * 0.05, delta=1e-12)
+        self.assertAlmostEqual(moved.of_reference, 0.05 ** 2, delta=1e-12)
+        self.assertAlmostEqual(moved.beyond(0.1).error, 0.05 - 0.1 * 0.05, delta=1e-12, msg="both move by as much, in one direction")
+
     def test_variances_over_seeds_and_over_text_add(self):
         error, freedom = rules.error_of(3.0, 3, [rules.Moved("items", 1.0, 26)])  # 1 over three seeds and 1 over text
         self.assertAlmostEqual(float(error), math.sqrt(2))
@@ -183,6 +207,15 @@ class Verdicts(unittest.TestCase):
         for of_rules in (claims.Rules("2026-01-03", []), claims.Rules("2026-01-02", [3])):
             self.assertEqual(of_tests(errors(high, low), test_of(), of_rules=of_rules).text, "holds on one text (rule changed after the data)")
         self.assertEqual(of_tests(errors([0.1, 0.3, 0.2], low), test_of(), of_rules=claims.Rules("2026-01-03", [])).text, "open")
+
+    def test_a_rule_of_its_own_day_is_told_from_a_run_of_that_day_by_the_minute_where_both_say_it(self):
+        rules_, run = claims.Rules("2026-01-02", []), folder_of(m=errors([0.20, 0.22, 0.21], [0.10, 0.11, 0.12]))["m"]
+        for began, changed, wanted in ((None, "", True), (None, "2026-01-03T08:00", False), ("2026-01-03T08:01", "2026-01-03T08:00", True),
+                                       ("2026-01-03T07:59", "2026-01-03T08:00", False), ("2026-01-02T23:59", "", False),
+                                       ("2026-01-03T00:00", "", True)):
+            run.head = {**HEAD, **({"began": began} if began else {})}
+            claim = claims.Claim(id="c", claim="", test="", paper="", changed=changed)
+            self.assertEqual(rules_.call_fresh(run, claim), wanted, (began, changed))
 
     def test_a_row_without_a_number_or_with_too_few_seeds_keeps_a_claim_from_holding(self):
         found = verdict([0.2, 0.21], [0.1, 0.11])
@@ -560,9 +593,61 @@ class Collected(unittest.TestCase):
         collect = collect_program()
         records = [{**record("hessian", 40.0, 0), "label": "hessian rows=24", "quantizer": None},
                    {**record("hessian", 30.0, 0), "label": "spectrum", "quantizer": None}]
-        self.assertEqual([row["value"] for row in collect.value_rows(records, [])], ["40"])
+        self.assertEqual([row["value"] for row in collect.value_rows(records, {0: ""}, [])], ["40"])
         with self.assertRaisesRegex(SystemExit, "two values of hessian at curvature trunk 10 float"):
-            collect.value_rows(records[:1] * 2, [])
+            collect.value_rows(records[:1] * 2, {0: ""}, [])
+
+    def test_a_part_of_a_run_names_its_points_as_the_whole_run_does(self):
+        records = [record("validation_loss", 1.0, seed, sweep={"train.lr.peak": 0.1, "train.optimizer": {"sam": {"rho": 2, "betas": [1, 2]}}})
+                   for seed in (1, 2)]
+        names = collect_program().point_texts
+        self.assertEqual(names(records, {}), {0: ""})
+        sweep = {"seed": [1, 2], "train.lr.peak": [0.1, 0.2], "train.optimizer": [{"sam": {"rho": 2}}, {"adamw": {"betas": [3, 4]}}]}
+        self.assertEqual(names(records, {"sweep": sweep}), {0: "lr.peak=0.1 sam.rho=2"})
+        listed = [{"seed": 1, "train.lr.peak": 0.1}, {"seed": 1, "train.lr.peak": 0.3}]
+        self.assertEqual(names([record("validation_loss", 1.0, 1, sweep={"train.lr.peak": 0.1})], {"sweep": listed}), {0: "lr.peak=0.1"})
+
+
+class Parts(unittest.TestCase):
+    """Of one run that several machines measured."""
+    ROW = {"table": "loss", "branch": None, "step": 10, "method": "q", "quantity": "loss", "unit": "nats/token"}
+    HEAD = {**HEAD, "began": "2026-01-03T08:00", "text": "abc"}
+
+    def joined(self, earlier, rows, tests=(), **head):
+        with tempfile.TemporaryDirectory() as own:
+            path = Path(own) / "m.csv"
+            long_table.write(path, self.HEAD, earlier)
+            head, rows = parts.joined(path, tests, {**self.HEAD, **head}, rows)
+            long_table.write(path, head, rows)
+            return long_table.Results(path)
+
+    def test_seeds_of_both_stand_in_one_file_once(self):
+        first, second = ({**self.ROW, "seed": seed, "value": str(value)} for seed, value in ((0, 1.5), (1, 2.5)))
+        found = self.joined([first], [first, second], date="2026-01-04", began="2026-01-02T07:00", processor="another")
+        self.assertEqual([(row["seed"], row["value"]) for row in found.rows], [("0", 1.5), ("1", 2.5)])
+        self.assertEqual([found.head[key] for key in ("date", "began", "processor", "program")],
+                         ["2026-01-04", "2026-01-02T07:00", "none; another", "none"])
+        self.assertEqual(len(self.joined([first], [second]).rows), 2)
+
+    def test_another_number_another_text_and_contrasts_are_refused(self):
+        first = {**self.ROW, "seed": 0, "value": "1.5"}
+        with self.assertRaisesRegex(SystemExit, r"m.csv has 1.5 at loss 10 q 0 loss, this run 1.25: wanted the same number"):
+            self.joined([first], [{**first, "value": "1.25"}])
+        with self.assertRaisesRegex(SystemExit, "is of the text abc, this run of abd: wanted the same text"):
+            self.joined([first], [first], text="abd")
+        with self.assertRaisesRegex(SystemExit, "m has contrasts, .*by `quench merge`"):
+            self.joined([first], [first], [claims.Test(id="c", manifest="m", contrasts=[{}])])
+
+    def test_units_of_the_text_are_joined_where_they_are_the_same(self):
+        head = [["point", "branch", "averaging", "step", "method", "seed", "run 1"], ["", "", "", "", "scored", "", "5"]]
+        with tempfile.TemporaryDirectory() as own:
+            path = Path(own) / "m.csv"
+            path.write_text("\n".join(",".join(line) for line in [*head, ["", "", "", "10", "q", "0", "7"]]) + "\n", encoding="utf-8")
+            lines = [*head, ["", "", "", 10, "q", 0, "7"], ["", "", "", 10, "q", 1, "8"]]
+            self.assertEqual([line[5:] for line in parts.joined_units(path, lines)[2:]], [[0, "7"], [1, "8"]])
+            self.assertEqual(len(parts.joined_units(path, [*head, lines[3]])), 4)
+            with self.assertRaisesRegex(SystemExit, "other units than this run"):
+                parts.joined_units(path, [head[0], [*head[1][:6], "6"], lines[3]])
 
 
 class PlateauText(unittest.TestCase):
