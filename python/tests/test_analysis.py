@@ -41,12 +41,16 @@ class AnalysisTest(support.FileTest):
     def load(self, run, **manifest):
         return quench.load(run.write(os.path.join(self.folder, "run"), manifest))
 
-    def test_the_bits_of_a_number_format_are_those_that_are_stored(self):
+    def test_the_bits_of_a_number_format_are_those_of_an_element_without_its_scales(self):
         from quench.analysis.dimensions import dimension
-        quantizer = {"id": "rtn", "params": {"bits": 4, "format": "mxfp8_e4m3"}, "bits_per_weight": 8.25}
-        self.assertEqual(dimension({"quantizer": quantizer}, "bits"), 8)
-        quantizer["params"] = {"bits": 4}
-        self.assertEqual(dimension({"quantizer": quantizer}, "bits"), 4)
+
+        def bits(stored, **params):
+            return dimension({"quantizer": {"id": "q", "params": params, "bits_per_weight": stored}}, "bits")
+        of_format = {"mxfp4": (4.25, 4), "nvfp4": (4.5035, 4), "mxfp6_e2m3": (6.25, 6), "mxfp8_e4m3": (8.25, 8), "ternary": (1.6078, 2),
+                     "binary": (1.5, 1)}
+        self.assertEqual({name: bits(stored, bits=4, format=name) for name, (stored, _) in of_format.items()},
+                         {name: wanted for name, (_, wanted) in of_format.items()})
+        self.assertEqual([bits(4.5), bits(8.25), bits(3.15, bits=3), bits(None)], [4, 8, 3, None], "NF4, LLM.int8, a grid, float")
 
     def test_a_contrast_is_the_paired_difference_with_its_t_interval(self):
         run = self.load(one_pair([3, 4, 4, 5], [3.1, 4.3, 4.2, 5.4], [3.2, 4.1, 4.2, 5.1]))

@@ -27,7 +27,7 @@ OMITS = {
     "items": "other calibration data, the effect of rounding, other training runs, other corpora",
     "draws": "other validation data, other training runs",
     "jitter": "other calibration data, other validation data, other training runs",
-    "seeds": "whatever the seed does not decide: training, if the checkpoints are the same",
+    "seeds": "what all seeds share: the training, where the checkpoints are the same",
 }
 
 
