@@ -39,6 +39,7 @@ class Test:
     share_of: str = ""     # the measure that `within` and `less` take a share of
     less: float = 0.0      # this share is taken off before the row is compared with 0
     at: str = ""
+    with_step: bool = False  # of a correlation: keeps what both series owe to the step, and decides nothing
     until: int = 0         # the last step of the lines that are compared at equal loss
     within: float = 0.2    # nats that a line between two checkpoints may bridge
     over_points: bool = False
@@ -66,6 +67,8 @@ class Test:
             raise Wrong(f"test {self.id}: got {len(offers)} weights with points, choose_seeds {self.choose_seeds} and choose_at {self.choose_at}")
         if self.asked_late and self.decides:
             raise Wrong(f"test {self.id}: decides, and was asked after the data")
+        if self.with_step and (self.at != "correlation" or self.decides):
+            raise Wrong(f"test {self.id}: keeps what is owed to the step, wanted of a correlation that decides nothing")
         if self.absolute and self.rule not in WITH_MARGIN:
             raise Wrong(f"test {self.id}: got an absolute margin for the rule {self.rule}")
         if self.sets and self.seeds < FEWEST_SEEDS:

@@ -153,7 +153,7 @@ def curves(title, panels, x_axis, y_axis, rates=()):
                         ' text-anchor="middle"'))
     body.append(text_at(16, (top + bottom) / 2, y_axis, f' text-anchor="middle" transform="rotate(-90 16 {number((top + bottom) / 2)})"'))
     for place, name in enumerate(names):
-        at = left + 200 * place
+        at = left + min(200, (width - left) / len(names)) * place
         body += [line(at, height - 12, at + 24, height - 12, LINES[place % len(LINES)], 2),
                  mark(SHAPES[place % len(SHAPES)], at + 12, height - 12, 3.5, LINES[place % len(LINES)]), text_at(at + 30, height - 8, name)]
     return svg(width, height, title, body)

@@ -16,7 +16,7 @@ A row is the mean over the weights `a` minus that over the weights `b`, of one m
 lines of one phase, so that a decayed model stands against no model at a constant rate. `at = "ends"` draws a line through the
 ends `a`, each the end of a decay, and compares it at the float loss of `b`; or, where `b` are ends too, with the line through them, in the
 middle of the float losses that both reach. `at = "correlation"` is the rank correlation of two
-series along the training, its dependence on the step removed. `at = "scaling"` is the exponent of `term`, tokens or lr, in the error of all
+series along the training, its dependence on the step removed, or `with_step` not. `at = "scaling"` is the exponent of `term`, tokens or lr, in the error of all
 checkpoints of the branches: ln error over ln step and ln of the learning rate there. `at = "across"` is the rank correlation of `x` and `y`
 over `trainings`, of each seed, at one step; minus that of `x_beside` and `y` where that is given. The trainings are few, and the same for all
 seeds: how sure a mean over seeds is follows from the same mean where the trainings of `y` are exchanged, in all ways.
@@ -240,7 +240,7 @@ def partial_rank_correlation(x, y, along):
 
 
 def _correlation(values, test, entry):
-    """Fisher's z of each seed, and the number of checkpoints."""
+    """Fisher's z of each seed, and the number of checkpoints, which are independent where the step's part is removed; else 0."""
     weights = {key: entry.get(key, "") for key in ("point", "branch", "averaging")}
     steps = sorted({place[3] for place in values.of if place[:3] == tuple(weights.values()) and place[4] == entry["x"]["method"]})
     if len(steps) < FEWEST_CHECKPOINTS:
@@ -248,10 +248,11 @@ def _correlation(values, test, entry):
     series = [[values.measure({**weights, "step": step}, side.get("of", test.of), side["method"]) for step in steps]
               for side in (entry["x"], entry["y"])]
     seeds = _common([place for side in series for place in side])
-    found = [partial_rank_correlation(*([place[seed] for place in side] for side in series), steps) for seed in seeds]
+    pairs = [[[place[seed] for place in side] for side in series] for seed in seeds]
+    found = [rank_correlation(*pair) if test.with_step else partial_rank_correlation(*pair, steps) for pair in pairs]
     if not np.isfinite(found).all():
         raise Missing("a series without differences has no rank correlation")
-    return seeds, np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9)), len(steps)
+    return seeds, np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9)), 0 if test.with_step else len(steps)
 
 
 def _exponent(values, test, entry, method):

@@ -52,9 +52,15 @@ def shown(row):
     if row.exchanged is not None:
         return mean, None  # an interval over seeds says nothing of other trainings
     if row.test.at == "correlation":
-        half = max(high - mean, 1.96 * rules.floor_of(row.checkpoints, len(row.seeds)))
+        half = max(high - mean, 1.96 * rules.floor_of(row.checkpoints, len(row.seeds)) if row.checkpoints else 0)
         return math.tanh(mean), (math.tanh(mean - half), math.tanh(mean + half))
     return mean, (low, high)
+
+
+def could_have_seen(row):
+    """The effect that so many seeds find in 4 of 5 samples, as it is shown."""
+    least = verdicts.detectable(row)
+    return text.in_unit(math.tanh(least) if row.test.at == "correlation" else least, unit_of(row), sign=False)
 
 
 def effect(row):
@@ -94,7 +100,7 @@ def sureness(found):
     if row.exchanged is not None or row.test.rule == "within":
         return ""
     unit = text.unit_name(unit_of(row))
-    return f"could have seen {text.in_unit(verdicts.detectable(row), unit_of(row), sign=False)}{' ' + unit if unit else ''}"
+    return f"could have seen {could_have_seen(row)}{' ' + unit if unit else ''}"
 
 
 def _needed(row):
@@ -120,7 +126,7 @@ def _missed(row):
     needed = verdicts.seeds_needed(row)
     seeds = ("" if needed is None else f"; {needed}" if needed < verdicts.MOST_SEEDS else f"; {verdicts.MOST_SEEDS} or more"
              if needed == verdicts.MOST_SEEDS else "; more text")
-    return text.in_unit(verdicts.detectable(row), unit_of(row), sign=False) + seeds
+    return could_have_seen(row) + seeds
 
 
 def computed_table(found):
@@ -131,7 +137,7 @@ def computed_table(found):
             mean, ends = shown(row)
             unit = unit_of(row)
             other = [f"±{text.in_unit(one_of.error * rules.t_quantile(one_of.freedom, 0.95), unit, sign=False)} over "
-                     f"{UNITS.get(one_of.kind, one_of.kind)}" for one_of in row.text]
+                     f"{UNITS.get(one_of.kind, one_of.kind)}{', as Fisher’s z' if row.test.at == 'correlation' else ''}" for one_of in row.text]
             at = "" if not row.floats else (f"; at a float loss of {row.floats[0]:.4f} to {row.floats[1]:.4f}"
                                             + (f", lines bridge up to {max(row.gaps):.3f} nats" if row.gaps else ""))
             at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""

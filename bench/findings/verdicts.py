@@ -201,6 +201,8 @@ def word_of(rows, wanted, complete):
 def detectable(row, seeds=None):
     """The difference that 95 % intervals over so many seeds, and over text, find in 4 of 5 samples."""
     error, freedom = rules.error_of(row.values.var(ddof=1), seeds or len(row.seeds), row.text)
+    floor = rules.floor_of(row.checkpoints, seeds or len(row.seeds)) if row.checkpoints else 0.0
+    error, freedom = (floor, 1e9) if error < floor else (error, freedom)
     return float(error) * detectable_errors(round(float(freedom), 6))
 
 

@@ -39,7 +39,7 @@ def page_program():
 pages = page_program()
 
 WORDS = ("holds", "fails", "open", "waits")
-LIMIT = 5_000_000
+LIMIT = 8_000_000
 
 
 def run_page(*arguments):

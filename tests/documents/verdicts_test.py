@@ -376,6 +376,30 @@ class Measures(unittest.TestCase):
         _, problems, _ = self.rows(self.line("a", "q", [(1, 2)] * 5), at="correlation", sets=[entry])
         self.assertEqual(problems, ["r: 5 checkpoints, wanted 10 for a rank correlation"])
 
+    def test_a_correlation_with_the_step_keeps_what_both_owe_to_it_and_has_the_width_of_its_seeds(self):
+        noise, rows = random.Random(2), []
+        for seed in (1, 2, 3):
+            for step in range(1, 13):
+                for method, error in (("x", step + noise.gauss(0, 1)), ("y", step + noise.gauss(0, 1)), ("float", 0.0)):
+                    rows.append({"table": "loss", "step": str(step), "method": method, "seed": str(seed), "quantity": "loss",
+                                 "value": repr(1 + 0.01 * error)})
+        entry = {"as": "r", "x": {"method": "x"}, "y": {"method": "y"}}
+        [beside], [whole] = (of_tests(rows, test_of(at="correlation", sets=[entry], **more)).rows or
+                             of_tests(rows, test_of(at="correlation", sets=[entry], **more)).beside
+                             for more in ({}, {"with_step": True, "decides": False}))
+        self.assertGreater(run_tables.shown(whole.rows[0])[0], 0.8)
+        self.assertLess(abs(run_tables.shown(beside.rows[0])[0]), 0.5)
+        self.assertEqual([one.rows[0].checkpoints for one in (beside, whole)], [12, 0])
+        self.assertEqual((whole.word, beside.word), ("holds", "open"))
+        z = whole.rows[0].values
+        half = t_quantile(2) * z.std(ddof=1) / math.sqrt(3)
+        self.assertAlmostEqual(run_tables.shown(whole.rows[0])[1][0], math.tanh(z.mean() - half))
+        floor = math.sqrt(1.06 / 8 / 3)  # of 12 checkpoints and three seeds
+        error = max(floor, beside.rows[0].values.std(ddof=1) / math.sqrt(3))
+        self.assertGreaterEqual(verdicts.detectable(beside.rows[0]), error * detectable_errors(1e9) - 1e-9)
+        with self.assertRaisesRegex(claims.Wrong, "keeps what is owed to the step"):
+            test_of(at="correlation", sets=[entry], with_step=True).check()
+
     def of_points(self, **of_points):
         """Losses of points at step 10: {point: {method: losses of seeds 1, 2, ...}}."""
         return [{"table": "loss", "point": point, "step": "10", "method": method, "seed": str(seed), "quantity": "loss", "value": repr(value)}

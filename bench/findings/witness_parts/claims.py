@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import optimize, stats
 
-from witness_parts.rows import decisions, error_of
+from witness_parts.rows import decisions, error_of, floor_of
 
 LEVEL, POWER, MOST_SEEDS, FEWEST_SEEDS = 0.05, 0.8, 200, 3
 
@@ -114,13 +114,15 @@ def power(effect, freedom):
 def detectable(row):
     """The difference that so many seeds, and so much text, find in four of five samples."""
     error, freedom = error_of(row.x.var(ddof=1), len(row.x), row.text)
+    if error < floor_of(row, len(row.x)):
+        error, freedom = floor_of(row, len(row.x)), 1e9
     return error * optimize.brentq(lambda effect: power(effect, freedom) - POWER, 0, 100)
 
 
 def seeds_for_the_mean(row):
     """How many seeds find the mean that was measured as often: '70', '200 or more', 'more text', or '' where the rule does not ask for its side."""
     rule, mean = row.test["rule"], row.x.mean()
-    if rule not in ("above", "below") or "less" in row.test or (mean if rule == "above" else -mean) <= 0:
+    if rule not in ("above", "below") or "less" in row.test or row.checkpoints or (mean if rule == "above" else -mean) <= 0:
         return ""
 
     def find(seeds):

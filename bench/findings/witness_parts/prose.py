@@ -107,7 +107,7 @@ def filled(holes, name, arguments):
     if name in TABLES:
         return None
     if name.startswith("_") or not hasattr(holes, name):
-        beyond[{"tried": "values that manifests try", "forest": "figures"}.get(name, f"holes called {name}")] += 1
+        beyond[{"tried": "values that manifests try", "forest": "figures", "courses": "figures"}.get(name, f"holes called {name}")] += 1
         return None
     beyond["figures"] += name == "over_steps"
     return getattr(holes, name)(*("" if one == "none" else one for one in arguments))

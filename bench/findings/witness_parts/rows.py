@@ -25,6 +25,7 @@ class Row:
     x: np.ndarray
     reference: np.ndarray = None
     error: np.ndarray = None
+    checkpoints: int = 0                        # independent ones that a correlation beside the step is taken over
     orders: np.ndarray = None                   # across trainings: the mean over seeds for every order of them
     floats: list = field(default_factory=list)  # float losses at which sides are compared
     gaps: list = field(default_factory=list)    # nats between two checkpoints that a line bridges
@@ -142,6 +143,18 @@ def exponents(values, entry, method):
     return out
 
 
+def correlations(values, test, entry, along):
+    """{seed: Fisher's z of the rank correlation of two series along a run}, of what is left of their ranks beside a line over the step's."""
+    series = [[measured(values, entry[side].get("of", test.get("of", "error")), place, entry[side]["method"]) for place in along] for side in "xy"]
+    steps, out = stats.rankdata([place[3] for place in along]), {}
+    for seed in sorted(set.intersection(*(set(one) for side in series for one in side))):
+        x, y = (stats.rankdata([one[seed] for one in side]) for side in series)
+        if not test.get("with_step"):
+            x, y = (ranks - np.polyval(np.polyfit(steps, ranks, 1), steps) for ranks in (x, y))
+        out[seed] = np.arctanh(stats.pearsonr(x, y).statistic)
+    return out
+
+
 def across(values, test, entry):
     """{seed: Spearman's correlation across trainings, or the difference of two}; and their mean for every order of the trainings of y."""
     places = [(one["point"], one.get("branch", ""), "", one["step"]) for one in entry["trainings"]]
@@ -182,11 +195,13 @@ def worked_out(values, test, entry):
     if at == "equal_loss":
         row.seeds, row.x, row.floats, row.gaps = at_equal_loss(values, test, entry, method)
     elif at == "correlation":
-        along = {place for place, of, _ in values if of == entry["x"]["method"]
-                 and place[:3] == tuple(entry.get(key, "") for key in ("point", "branch", "averaging"))}
-        if len(along) >= FEWEST_CHECKPOINTS:
-            raise NotImplementedError(f"test {test['id']}: a rank correlation along {len(along)} checkpoints")
-        row.reason = f"{len(along)} checkpoints, wanted {FEWEST_CHECKPOINTS} for a rank correlation"
+        along = sorted({place for place, of, _ in values if of == entry["x"]["method"]
+                        and place[:3] == tuple(entry.get(key, "") for key in ("point", "branch", "averaging"))})
+        if len(along) < FEWEST_CHECKPOINTS:
+            row.reason = f"{len(along)} checkpoints, wanted {FEWEST_CHECKPOINTS} for a rank correlation"
+        else:
+            found = correlations(values, test, entry, along)
+            row.seeds, row.x, row.checkpoints = sorted(found), vector(found), 0 if test.get("with_step") else len(along)
     else:
         if at == "across":
             found, row.orders = across(values, test, entry)
@@ -294,23 +309,28 @@ def error_of(variance, seeds, text):
     return np.sqrt(squares.sum()), max(freedom - 1, min(seeds - 1, *(one for _, _, one in text))) if text else seeds - 1
 
 
-def p_above(x, text):
+def floor_of(row, seeds):
+    """The standard error that so few checkpoints leave to a mean of Fisher's z (Fieller, Hartley and Pearson, 1957; one variable is given)."""
+    return np.sqrt(1.06 / (row.checkpoints - 4) / seeds) if row.checkpoints else 0.0
+
+
+def p_above(x, text, floor=0.0):
     """One-sided, above 0, over seeds alone and with the variance over text added."""
-    of_seeds = stats.ttest_1samp(x, 0, alternative="greater").pvalue
+    of_seeds = stats.ttest_1samp(x, 0, alternative="greater").pvalue if stats.sem(x) >= floor else stats.norm.sf(x.mean() / floor)
     if not text:
         return of_seeds
     error, freedom = error_of(x.var(ddof=1), len(x), text)
-    return max(of_seeds, stats.t.sf(x.mean() / error, freedom))
+    return max(of_seeds, stats.t.sf(x.mean() / error, freedom) if error >= floor else stats.norm.sf(x.mean() / floor))
 
 
 def shown_interval(row):
-    """The wider one of that over seeds and that over seeds and text."""
+    """The wider one of that over seeds and that over seeds and text, and of a correlation no narrower than its checkpoints allow."""
     low, high = interval(row.x)
+    halves = [1.96 * floor_of(row, len(row.x))]
     if row.text:
         error, freedom = error_of(row.x.var(ddof=1), len(row.x), row.text)
-        half = stats.t.ppf(0.975, freedom) * error
-        low, high = min(low, row.x.mean() - half), max(high, row.x.mean() + half)
-    return np.array([low, high])
+        halves.append(stats.t.ppf(0.975, freedom) * error)
+    return np.array([min(low, row.x.mean() - max(halves)), max(high, row.x.mean() + max(halves))])
 
 
 def p_values(row):
@@ -323,7 +343,7 @@ def p_values(row):
     def p(sign, share):
         """One-sided, that the row lies above (1) or below (−1) a share of its reference."""
         x, text = beyond(row, share)
-        return p_above(sign * x, text)
+        return p_above(sign * x, text, floor_of(row, len(x)))
     if rule in ("above", "below", "alike"):
         both = [min(1.0, 2 * p(sign, test.get("less", 0))) for sign in (1, -1)]
         return both if rule != "below" else both[::-1]

@@ -15,6 +15,8 @@ AFTER = "asked after the data"
 def in_unit(row, value):
     """Losses in thousandths, shares in %, curvature and coefficients as they are."""
     measure = row.measure.partition(", ")[0]
+    if row.test.get("at") == "correlation":  # of Fisher's z
+        return number(np.tanh(value))
     if row.test.get("at") in ("scaling", "across") or measure in CURVATURE:
         return number(value)
     if measure.startswith("log_"):  # a difference of logarithms, shown as the change that it is
@@ -24,7 +26,7 @@ def in_unit(row, value):
 
 def unit(row):
     measure, _, label = row.measure.partition(", ")
-    if row.test.get("at") in ("scaling", "across") or measure in PERCENT:
+    if row.test.get("at") in ("scaling", "across", "correlation") or measure in PERCENT:
         return ""
     if measure in CURVATURE:
         return f" ({CURVATURE[measure]}, {label})" if label else f" of {CURVATURE[measure]}"
@@ -81,7 +83,11 @@ def asked(row):
 
 
 def other_text(row):
-    widths = [f"±{in_unit(row, stats.t.ppf(0.975, freedom) * error)} over {OVER.get(kind, kind)}" for kind, error, freedom in row.text]
+    halves = [(OVER.get(kind, kind), stats.t.ppf(0.975, freedom) * error) for kind, error, freedom in row.text]
+    if row.test.get("at") == "correlation":
+        widths = [f"±{number(half)} over {over}, as Fisher’s z" for over, half in halves]
+    else:
+        widths = [f"±{in_unit(row, half)} over {over}" for over, half in halves]
     return ", ".join(widths) or "not known"
 
 
