@@ -102,10 +102,12 @@ class Rules:
         of a later day.
         """
         seeds = {int(row["seed"]) for row in results.rows if row["seed"]}
-        changed = max(self.changed, claim.changed)
         began = results.head.get("began") or results.head["date"]
-        known = min(len(began), len(changed))  # characters of a day, or of a minute
-        return began[:known] > changed[:known] and not seeds & set(self.seeds_seen)
+        for changed in filter(None, (self.changed, claim.changed)):
+            known = min(len(began), len(changed))  # characters of a day, or of a minute
+            if began[:known] <= changed[:known]:
+                return False
+        return not seeds & set(self.seeds_seen)
 
 
 def read(path=TABLE):

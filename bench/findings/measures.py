@@ -240,7 +240,7 @@ def partial_rank_correlation(x, y, along):
 
 
 def _correlation(values, test, entry):
-    """Fisher's z of each seed, and the number of checkpoints, which are independent where the step's part is removed; else 0."""
+    """Fisher's z [seed] of each seed, or [seed, part] where values are those of parts of the text, and the number of checkpoints, which are independent where the step's part is removed; else 0."""
     weights = {key: entry.get(key, "") for key in ("point", "branch", "averaging")}
     steps = sorted({place[3] for place in values.of if place[:3] == tuple(weights.values()) and place[4] == entry["x"]["method"]})
     if len(steps) < FEWEST_CHECKPOINTS:
@@ -248,7 +248,7 @@ def _correlation(values, test, entry):
     series = [[values.measure({**weights, "step": step}, side.get("of", test.of), side["method"]) for step in steps]
               for side in (entry["x"], entry["y"])]
     seeds = _common([place for side in series for place in side])
-    pairs = [[[place[seed] for place in side] for side in series] for seed in seeds]
+    pairs = [[np.moveaxis(np.array([place[seed] for place in side]), 0, -1) for side in series] for seed in seeds]  # [part of the text, step]
     found = [rank_correlation(*pair) if test.with_step else partial_rank_correlation(*pair, steps) for pair in pairs]
     if not np.isfinite(found).all():
         raise Missing("a series without differences has no rank correlation")

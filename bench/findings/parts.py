@@ -21,6 +21,8 @@ def joined(path, tests, head, rows):
     if any(test.contrasts for test in tests):
         sys.exit(f"collect: {path.stem} has contrasts, which are of all seeds at once; join the folders of its runs by `quench merge`, and collect that")
     earlier = long_table.Results(path)
+    if earlier.where(table="contrast") or earlier.where(table="problem"):
+        sys.exit(f"collect: {path} has contrasts; wanted a file without, to add to")
     if earlier.head.get("text") != head.get("text"):
         sys.exit(f"collect: {path} is of the text {earlier.head.get('text')}, this run of {head.get('text')}: wanted the same text")
     own, kept = {_place(row): row["value"] for row in rows}, []
@@ -32,17 +34,21 @@ def joined(path, tests, head, rows):
 
     def both(key):
         return "; ".join(dict.fromkeys([*earlier.head[key].split("; "), *head[key].split("; ")]))
-    out = {**head, "program": both("program"), "processor": both("processor"), "date": max(earlier.head["date"], head["date"])}
-    if "began" in head:
-        out["began"] = min(earlier.head.get("began", earlier.head["date"]), head["began"])
+    out = {**earlier.head, **head, **{key: both(key) for key in ("command", "program", "processor")},
+           "date": max(earlier.head["date"], head["date"]), "began": min(one.get("began", one["date"]) for one in (earlier.head, head))}
     return out, kept + rows
 
 
 def joined_units(path, lines):
-    """The same of a file of data/documents."""
+    """The same of a file of data/documents, as it was where the part has no units."""
     with open(path, encoding="utf-8", newline="") as file:
         earlier = list(csv.reader(file))
+    if not lines:
+        return earlier
     if earlier[:2] != [list(map(str, line)) for line in lines[:2]]:
         sys.exit(f"collect: {path} has other units than this run: wanted the same text")
-    own = {tuple(map(str, line[:6])) for line in lines[2:]}
+    own = {tuple(map(str, line[:6])): [str(one) for one in line[6:]] for line in lines[2:]}
+    for line in earlier[2:]:
+        if own.get(tuple(line[:6]), line[6:]) != line[6:]:
+            sys.exit(f"collect: {path} has other sums at {' '.join(filter(None, line[:6]))} than this run: wanted the same numbers")
     return lines[:2] + [line for line in earlier[2:] if tuple(line[:6]) not in own] + lines[2:]

@@ -51,6 +51,10 @@ class AnalysisTest(support.FileTest):
         self.assertEqual({name: bits(stored, bits=4, format=name) for name, (stored, _) in of_format.items()},
                          {name: wanted for name, (_, wanted) in of_format.items()})
         self.assertEqual([bits(4.5), bits(8.25), bits(3.15, bits=3), bits(None)], [4, 8, 3, None], "NF4, LLM.int8, a grid, float")
+        quantizer = {"id": "nf4", "params": {"block": 16}, "bits_per_weight": 6.0}
+        layers = [{"bits": 4.0, "bits_per_weight": 6.0}] * 2
+        self.assertEqual(dimension({"quantizer": quantizer, "details": {"layers": layers}}, "bits"), 4, "as the layers say")
+        self.assertEqual(dimension({"quantizer": quantizer, "details": {"layers": [*layers, {"bits": 8.0}]}}, "bits"), 6, "they do not agree")
 
     def test_a_contrast_is_the_paired_difference_with_its_t_interval(self):
         run = self.load(one_pair([3, 4, 4, 5], [3.1, 4.3, 4.2, 5.4], [3.2, 4.1, 4.2, 5.1]))

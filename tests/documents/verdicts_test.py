@@ -24,6 +24,8 @@ import measures  # noqa: E402
 import parts  # noqa: E402
 import rules  # noqa: E402
 import run_tables  # noqa: E402
+import scipy.stats  # noqa: E402
+import units  # noqa: E402
 import verdicts  # noqa: E402
 from quench.analysis.intervals import detectable_errors, t_quantile  # noqa: E402, verdicts.py finds it
 
@@ -212,7 +214,7 @@ class Verdicts(unittest.TestCase):
         rules_, run = claims.Rules("2026-01-02", []), folder_of(m=errors([0.20, 0.22, 0.21], [0.10, 0.11, 0.12]))["m"]
         for began, changed, wanted in ((None, "", True), (None, "2026-01-03T08:00", False), ("2026-01-03T08:01", "2026-01-03T08:00", True),
                                        ("2026-01-03T07:59", "2026-01-03T08:00", False), ("2026-01-02T23:59", "", False),
-                                       ("2026-01-03T00:00", "", True)):
+                                       ("2026-01-03T00:00", "", True), ("2026-01-02T09:00", "2026-01-02T08:00", False)):
             run.head = {**HEAD, **({"began": began} if began else {})}
             claim = claims.Claim(id="c", claim="", test="", paper="", changed=changed)
             self.assertEqual(rules_.call_fresh(run, claim), wanted, (began, changed))
@@ -399,6 +401,40 @@ class Measures(unittest.TestCase):
         self.assertGreaterEqual(verdicts.detectable(beside.rows[0]), error * detectable_errors(1e9) - 1e-9)
         with self.assertRaisesRegex(claims.Wrong, "keeps what is owed to the step"):
             test_of(at="correlation", sets=[entry], with_step=True).check()
+
+    def test_halves_of_the_text_say_how_far_it_moves_a_rank_correlation(self):
+        noise, rows, lines = random.Random(3), [], []
+        scored, steps = [100, 100, 100, 120, 80], range(1, 13)
+        sums = {}
+        for seed in (1, 2, 3):
+            for step in steps:
+                for method in ("float", "x", "y"):
+                    each = [n * (1 + (0 if method == "float" else 0.01 * (step + noise.gauss(0, 3)))) for n in scored]
+                    sums[seed, step, method] = each
+                    lines.append(["", "", "", step, method, seed, *map(repr, each)])
+                    rows.append({"table": "loss", "step": str(step), "method": method, "seed": str(seed), "quantity": "loss",
+                                 "value": repr(sum(each) / sum(scored))})
+        head = [["point", "branch", "averaging", "step", "method", "seed", *(f"document {i}" for i in range(5))], ["", "", "", "", "scored", "", *scored]]
+        test = test_of(at="correlation", with_step=True, decides=False, sets=[{"as": "r", "x": {"method": "x"}, "y": {"method": "y"}}])
+        with tempfile.TemporaryDirectory() as own:
+            long_table.write(Path(own) / "m.csv", HEAD, rows)
+            (Path(own) / "documents").mkdir()
+            (Path(own) / "documents/m.csv").write_text("\n".join(",".join(map(str, line)) for line in [*head, *lines]) + "\n", encoding="utf-8")
+            found = verdicts.of_claim(claims.Claim(id="c", claim="", test="", paper="", tests=[test]), RULES, long_table.read_folder(own))
+        row = found.beside[0].rows[0]
+
+        def mean_z(kept):
+            z = []
+            for seed in (1, 2, 3):
+                def errors(method):
+                    return [sum(sums[seed, step, method][i] - sums[seed, step, "float"][i] for i in kept) / sum(scored[i] for i in kept) for step in steps]
+                z.append(math.atanh(scipy.stats.spearmanr(errors("x"), errors("y")).statistic))
+            return sum(z) / 3
+        whole, (masks, share) = mean_z(range(5)), units.halves_of(5)
+        self.assertEqual((share, {int(mask.sum()) for mask in masks}), (3 / 2, {3}), "two of five are left out")
+        squares = [(mean_z([i for i in range(5) if mask[i]]) - whole) ** 2 for mask in masks]
+        self.assertAlmostEqual(row.text[0].error, math.sqrt(share * sum(squares) / len(squares)), delta=1e-9)
+        self.assertEqual(row.text[0].kind, "documents")
 
     def of_points(self, **of_points):
         """Losses of points at step 10: {point: {method: losses of seeds 1, 2, ...}}."""
@@ -653,6 +689,17 @@ class Parts(unittest.TestCase):
                          ["2026-01-04", "2026-01-02T07:00", "none; another", "none"])
         self.assertEqual(len(self.joined([first], [second]).rows), 2)
 
+    def test_the_earliest_beginning_stays_also_where_a_part_has_none(self):
+        first, second = ({**self.ROW, "seed": seed, "value": "1"} for seed in (0, 1))
+        with tempfile.TemporaryDirectory() as own:
+            path = Path(own) / "m.csv"
+            long_table.write(path, {**self.HEAD, "note": "known"}, [first])
+            head, _ = parts.joined(path, (), {**HEAD, "date": "2026-01-09", "text": "abc"}, [second])
+            self.assertEqual((head["began"], head["date"], head["note"]), ("2026-01-03T08:00", "2026-01-09", "known"))
+            long_table.write(path, {**HEAD, "text": "abc"}, [first])
+            head, _ = parts.joined(path, (), {**self.HEAD, "began": "2026-01-09T10:00"}, [second])
+            self.assertEqual(head["began"], "2026-01-03", "the day of the part that says no more")
+
     def test_another_number_another_text_and_contrasts_are_refused(self):
         first = {**self.ROW, "seed": 0, "value": "1.5"}
         with self.assertRaisesRegex(SystemExit, r"m.csv has 1.5 at loss 10 q 0 loss, this run 1.25: wanted the same number"):
@@ -661,6 +708,8 @@ class Parts(unittest.TestCase):
             self.joined([first], [first], text="abd")
         with self.assertRaisesRegex(SystemExit, "m has contrasts, .*by `quench merge`"):
             self.joined([first], [first], [claims.Test(id="c", manifest="m", contrasts=[{}])])
+        with self.assertRaisesRegex(SystemExit, "m.csv has contrasts; wanted a file without"):
+            self.joined([first, table_row("c", "a − b", "q", "items.n", "4")], [first])
 
     def test_units_of_the_text_are_joined_where_they_are_the_same(self):
         head = [["point", "branch", "averaging", "step", "method", "seed", "run 1"], ["", "", "", "", "scored", "", "5"]]
@@ -672,6 +721,9 @@ class Parts(unittest.TestCase):
             self.assertEqual(len(parts.joined_units(path, [*head, lines[3]])), 4)
             with self.assertRaisesRegex(SystemExit, "other units than this run"):
                 parts.joined_units(path, [head[0], [*head[1][:6], "6"], lines[3]])
+            with self.assertRaisesRegex(SystemExit, "other sums at 10 q 0 than this run"):
+                parts.joined_units(path, [*head, ["", "", "", 10, "q", 0, "7.5"]])
+            self.assertEqual(len(parts.joined_units(path, [])), 3, "a part without units leaves those that are there")
 
 
 class PlateauText(unittest.TestCase):

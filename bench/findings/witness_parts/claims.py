@@ -69,8 +69,8 @@ def of_claim(table, files, rules):
             continue
         found, lacking, count = decisions(file, test)
         deciding, without, wanted = deciding + found, without + lacking, wanted + count
-        fresh &= is_younger(file.head.get("began", file.head["date"]), table.get("changed", rules["changed"])) \
-            and not set(file.seeds) & set(rules["seeds_seen"])
+        began = file.head.get("began", file.head["date"])
+        fresh &= all(is_younger(began, one["changed"]) for one in (rules, table) if "changed" in one) and not set(file.seeds) & set(rules["seeds_seen"])
     if not wanted:
         return Claim(table, [], beside, without, refused, "waits", 1.0, 1.0, fresh)
     holds = max((one.holds for one in deciding), default=1.0)

@@ -146,12 +146,12 @@ def exponents(values, entry, method):
 def correlations(values, test, entry, along):
     """{seed: Fisher's z of the rank correlation of two series along a run}, of what is left of their ranks beside a line over the step's."""
     series = [[measured(values, entry[side].get("of", test.get("of", "error")), place, entry[side]["method"]) for place in along] for side in "xy"]
-    steps, out = stats.rankdata([place[3] for place in along]), {}
+    steps, out = stats.rankdata([place[3] for place in along]) - (len(along) + 1) / 2, {}
     for seed in sorted(set.intersection(*(set(one) for side in series for one in side))):
-        x, y = (stats.rankdata([one[seed] for one in side]) for side in series)
+        x, y = (stats.rankdata(np.transpose([one[seed] for one in side]), axis=-1) - (len(along) + 1) / 2 for side in series)  # [part, step] or [step]
         if not test.get("with_step"):
-            x, y = (ranks - np.polyval(np.polyfit(steps, ranks, 1), steps) for ranks in (x, y))
-        out[seed] = np.arctanh(stats.pearsonr(x, y).statistic)
+            x, y = (ranks - (ranks @ steps / (steps @ steps))[..., None] * steps for ranks in (x, y))
+        out[seed] = np.arctanh((x * y).sum(-1) / np.sqrt((x * x).sum(-1) * (y * y).sum(-1)))
     return out
 
 
@@ -235,10 +235,40 @@ def add_reference(values, row, method):
 # ---- other text, and other calibration data
 
 
+def over_halves(units, values, row):
+    """How far texts move a correlation along a run: from it, of each text by itself, without 200 random halves of the units (the kept to the left out
+    as their numbers are), the mean square; [] where one of its texts has no units.
+    """
+    entry, test = row.entry, row.test
+    along = sorted({place for place, of, _ in values if of == entry["x"]["method"]
+                    and place[:3] == tuple(entry.get(key, "") for key in ("point", "branch", "averaging"))})
+    of_side = {side: "accuracy" if entry[side].get("of", test.get("of", "error")) == "accuracy" else "loss" for side in "xy"}
+    if not set(of_side.values()) <= set(units):
+        return []
+    out = []
+    for quantity in ("loss", "accuracy"):
+        if quantity not in of_side.values():
+            continue
+        scored, part = units[quantity].scored, dict(values)
+        draw, n = np.random.default_rng(20261130), len(scored)
+        halves = np.array([draw.permutation(n)[n // 2:] for _ in range(200)])
+        for place in along:
+            for method in {"float", entry["x"]["method"], entry["y"]["method"]}:
+                if (place, method, quantity) in values:
+                    part[place, method, quantity] = {seed: sums[halves].sum(-1) / scored[halves].sum(-1)
+                                                     for seed, sums in units[quantity].sums.get((place, method), {}).items()}
+        moved = vector(correlations(part, test, entry, along), row.seeds).mean(0) - row.x.mean()
+        share = (n - n // 2) / (n // 2)
+        out.append((units[quantity].kind, np.sqrt(share * np.mean(np.square(moved))), scored.sum() ** 2 / (scored ** 2).sum() - 1))
+    return out
+
+
 def of_units(units, values, row):
     """([(over what, standard error, degrees of freedom)], means without each unit) over documents, or over runs of blocks or groups of questions:
     the jackknife (Quenouille, 1956; Tukey, 1958).
     """
+    if row.test.get("at") == "correlation":
+        return over_halves(units, values, row), []
     sides = [row.entry[side].get("of", row.test.get("of", "error")) for side in ("x", "y", "x_beside") if side in row.entry] or [row.measure]
     for quantity, measures in (("loss", ("error", "log_error", "loss", "float", "relative")), ("accuracy", ("accuracy",))):
         if quantity not in units or not set(sides) <= set(measures):

@@ -36,7 +36,7 @@ def dimension(record, name):
     if name in ("label", "calibration"):
         return member(record["quantizer"], name)
     if name == "bits":
-        return _bits(record["quantizer"])
+        return _bits(record)
     if name == "bytes":
         return member(record["details"], "stored_bytes")
     if name == "metric":
@@ -57,15 +57,19 @@ def dimension(record, name):
                      % (name, ", ".join(NAMES)))
 
 
-def _bits(quantizer):
-    """The parameter `bits`; of a quantizer without it, or with a number format in its place, the whole bits of an element: the stored bits per
-    weight less its share of scales, which is less than 0.6. So NF4 in blocks of 64 stores 4.5 and has 4, a ternary digit of 1.6 has 2.
+def _bits(record):
+    """The parameter `bits`; of a quantizer without it, or with a number format in its place, the bits of an element, rounded, as the layers say
+    them. Where they do not, the stored bits per weight, of which up to 0.6 count as scales.
     """
+    quantizer = record["quantizer"]
     params = member(quantizer, "params")
     bits, stored = member(params, "bits"), member(quantizer, "bits_per_weight")
-    if is_number(stored) and (member(params, "format") is not None or not is_number(bits)):
-        return int(stored + 0.4)
-    return bits
+    if is_number(bits) and member(params, "format") is None:
+        return bits
+    of_layers = [member(layer, "bits") for layer in member(record.get("details"), "layers") or []]
+    if of_layers and is_number(of_layers[0]) and all(one == of_layers[0] for one in of_layers):
+        return int(of_layers[0] + 0.5)
+    return int(stored + 0.4) if is_number(stored) else bits
 
 
 def _point(record):
