@@ -38,7 +38,7 @@ SAID_SINCE = {"degrees_of_freedom"}
 WIDER_NOW = {"deviation", "stderr", "interval", "simultaneous", "detectable"}
 
 SAID_NOW = (("No spread over validation items: the cells", "No interval over items: the cells"), ("No spread over validation items", "No interval over blocks"),
-            ("over validation items", "over blocks"), (r"\baveraging (?=lawa|soup)", ""), (", validation_loss block=16", ""),
+            ("over validation items", "over blocks"), ("whatever the seed does not decide: training, if the", "what all seeds share: the training, where the"), (r"\baveraging (?=lawa|soup)", ""), (", validation_loss block=16", ""),
             (r"\b(\d) bits, (?=.*bits=\1)", ""))  # a label says its bits
 BRIDGED = re.compile(r"; lines between two checkpoints bridge up to \S+ nats per token")
 TOLERANCE = 1e-9
