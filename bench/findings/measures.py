@@ -64,7 +64,8 @@ class Row:
     error: np.ndarray = None                    # ΔCE of what it is compared with, where that is one
     floats: tuple = ()                          # (lowest, highest) float loss at which sides are compared
     gaps: list = field(default_factory=list)    # nats that lines between two checkpoints bridge, by seed
-    checkpoints: int = 0                        # of a correlation
+    steps: int = 0                              # that a correlation is taken along
+    checkpoints: int = 0                        # of these the independent ones: all where the step's part is removed, else none
     exchanged: np.ndarray = None                # the mean over seeds where trainings are exchanged, along the last axis
     point: str = ""                             # of the run, where a test has a row for each
     entry: dict = field(default_factory=dict)   # of `sets`
@@ -240,7 +241,7 @@ def partial_rank_correlation(x, y, along):
 
 
 def _correlation(values, test, entry):
-    """Fisher's z [seed] of each seed, or [seed, part] where values are those of parts of the text, and the number of checkpoints, which are independent where the step's part is removed; else 0."""
+    """Fisher's z [seed] of each seed, or [seed, part] where values are those of parts of the text, and the number of checkpoints."""
     weights = {key: entry.get(key, "") for key in ("point", "branch", "averaging")}
     steps = sorted({place[3] for place in values.of if place[:3] == tuple(weights.values()) and place[4] == entry["x"]["method"]})
     if len(steps) < FEWEST_CHECKPOINTS:
@@ -252,7 +253,7 @@ def _correlation(values, test, entry):
     found = [rank_correlation(*pair) if test.with_step else partial_rank_correlation(*pair, steps) for pair in pairs]
     if not np.isfinite(found).all():
         raise Missing("a series without differences has no rank correlation")
-    return seeds, np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9)), 0 if test.with_step else len(steps)
+    return seeds, np.arctanh(np.clip(found, -1 + 1e-9, 1 - 1e-9)), len(steps)
 
 
 def _exponent(values, test, entry, method):
@@ -332,7 +333,8 @@ def row_of(values, test, entry):
     measure, method = entry.get("of", test.of), entry.get("method", test.method)
     row = Row(test, entry["as"], entry.get("group", entry["as"]), [], np.array([]), point=entry.get("point", ""), entry=entry)
     if test.at == "correlation":
-        row.seeds, row.values, row.checkpoints = _correlation(values, test, entry)
+        row.seeds, row.values, row.steps = _correlation(values, test, entry)
+        row.checkpoints = 0 if test.with_step else row.steps
         return row
     if test.at == "across":
         row.seeds, row.values, row.exchanged = _across(values, test, entry)

@@ -85,6 +85,10 @@ class Spread:
             self.left_out[key] = [units.on(compared, one) for one in kept]
         return self.left_out[key]
 
+    def _check_seeds(self, row, of_units):
+        if of_units.seeds != row.seeds:
+            raise long_table.Wrong(f"{self.values.name}: test {row.test.id}: data/documents has other seeds than the results: {of_units.seeds}, wanted {row.seeds}")
+
     def _of_correlation(self, row):
         """Units of each text that a side of it is measured on; [] where one is not known."""
         sides = {row.entry[side].get("of", row.test.of) for side in ("x", "y")}
@@ -95,8 +99,14 @@ class Spread:
                 continue
             sides -= moved
             [values] = self._without(units, row.test)
-            z = measures.row_of(values, row.test, row.entry).values.mean(0)
-            variance = halves_of(len(units.scored))[1] * ((z - row.values.mean()) ** 2).mean()
+            try:
+                halves = measures.row_of(values, row.test, row.entry)
+            except measures.Missing:
+                return []
+            self._check_seeds(row, halves)
+            if halves.steps != row.steps:
+                return []
+            variance = halves_of(len(units.scored))[1] * ((halves.values.mean(0) - row.values.mean()) ** 2).mean()
             out.append(rules.Moved(units.kind, math.sqrt(variance), units.freedom))
         return [] if sides else out
 
@@ -112,8 +122,8 @@ class Spread:
                 left = [measures.row_of(values, row.test, row.entry) for values in self._without(units, row.test)]
             except measures.Missing:
                 continue
-            if any(one.seeds != row.seeds for one in left):
-                raise long_table.Wrong(f"{self.values.name}: test {row.test.id}: data/documents has other seeds than the results: {left[0].seeds}, wanted {row.seeds}")
+            for one in left:
+                self._check_seeds(row, one)
             means = np.array([[one.values.mean(), 0.0 if one.reference is None else one.reference.mean()] for one in [row, *left]])
             moved = means[1:] - means[0]
             (variance, both), (_, of_reference) = (len(left) - 1) / len(left) * moved.T @ moved

@@ -435,6 +435,17 @@ class Measures(unittest.TestCase):
         squares = [(mean_z([i for i in range(5) if mask[i]]) - whole) ** 2 for mask in masks]
         self.assertAlmostEqual(row.text[0].error, math.sqrt(share * sum(squares) / len(squares)), delta=1e-9)
         self.assertEqual(row.text[0].kind, "documents")
+        for left_out, found_or_error in ((lambda line: line[3] == 12, []), (lambda line: line[5] == 3, long_table.Wrong)):
+            with tempfile.TemporaryDirectory() as own:
+                long_table.write(Path(own) / "m.csv", HEAD, rows)
+                (Path(own) / "documents").mkdir()
+                kept = [*head, *(line for line in lines if not left_out(line))]
+                (Path(own) / "documents/m.csv").write_text("\n".join(",".join(map(str, line)) for line in kept) + "\n", encoding="utf-8")
+                spread = units.Spread(long_table.read_folder(own)["m"])
+                if found_or_error:
+                    self.assertRaisesRegex(found_or_error, "has other seeds than the results", spread.of, row)
+                else:
+                    self.assertEqual(spread.of(row), [], "not known where a checkpoint has no units")
 
     def of_points(self, **of_points):
         """Losses of points at step 10: {point: {method: losses of seeds 1, 2, ...}}."""
