@@ -70,7 +70,7 @@ class Row:
     point: str = ""                             # of the run, where a test has a row for each
     entry: dict = field(default_factory=dict)   # of `sets`
     text: list = field(default_factory=list)    # rules.Moved, beside the spread over seeds
-    chosen: list = field(default_factory=list)  # points that seeds of their own have chosen
+    chosen: list = field(default_factory=list)  # what seeds of their own have chosen of which optimizer
 
 
 class Values:
@@ -321,11 +321,18 @@ def _chosen(values, test, one):
 
 
 def chosen_entry(values, test, entry):
-    """(the entry with one point for each of its weights, the points that were chosen)."""
+    """(the entry with one point for each of its weights, what was chosen of which)."""
     sides = {side: [_chosen(values, test, one) for one in entry[side]] for side in ("a", "b", "reference", "trainings") if side in entry}
     was = [one for side in sides for one in entry[side]]
     got = [one for side in sides.values() for one in side]
-    return {**entry, **sides}, list(dict.fromkeys(new["point"] for old, new in zip(was, got) if "points" in old))
+    return {**entry, **sides}, list(dict.fromkeys(_name_of(new["point"], old["points"]) for old, new in zip(was, got) if "points" in old))
+
+
+def _name_of(point, points):
+    """'lr.peak=0.008 of muon': what of a point the others do not have, and the optimizer that it is of."""
+    common = set.intersection(*(set(one.split()) for one in points))
+    own = " ".join(word for word in point.split() if word not in common)
+    return own if own == point else f"{own} of {point.split()[-1].partition('.')[0]}"
 
 
 def row_of(values, test, entry):

@@ -129,6 +129,15 @@ def _missed(row):
     return could_have_seen(row) + seeds
 
 
+LIES = {"above": {"holds": "above 0", "fails": "below 0"}, "below": {"holds": "below 0", "fails": "above 0"}}
+
+
+def _word(one, row):
+    """That of its rule; of a row that was asked after the data, which has no rule, the side of 0 on which it lies."""
+    sides = LIES.get(row.test.rule, {}) if row.test.asked_late and row.reference is None else {}
+    return sides.get(one.word, one.word)
+
+
 def computed_table(found):
     """Rows that are computed for each seed: the mean, its interval, what the rule asks, how far other text moves it, and the word."""
     lines = []
@@ -143,7 +152,7 @@ def computed_table(found):
             at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""
             late = "; asked after the data" if row.test.asked_late else ""
             lines.append([row.test.id + late, row.name + at, str(len(row.seeds)), text.in_unit(mean, unit), text.interval(ends, unit), _needed(row),
-                          ", ".join(other) or "not known", f"{one.word}, {p_text(min(one.holds, one.fails))}",
+                          ", ".join(other) or "not known", f"{_word(one, row)}, {p_text(min(one.holds, one.fails))}",
                           _missed(row) if one.word == "open" else ""])
     return text.markdown(["test", "row", "seeds", "mean", "95 %", "the rule asks", "other text or calibration data", "word",
                           "could have seen; seeds for the mean"], lines)
@@ -158,11 +167,14 @@ def contrasts_table(rows):
     lines = []
     for row in rows:
         for place, kind in enumerate(row.kinds() or [""]):
+            # files of before 28 November have items of one seed beside a mean over seeds
+            first = kind == "items" and row.get("seeds", "mean") is not None and not math.isclose(
+                row.get(kind, "mean"), row.get("seeds", "mean"), rel_tol=1e-6, abs_tol=1e-9)
             if not kind:
                 lines.append([row.test, row.contrast, short_row(row.what), "one run", text.in_unit(row.numbers["value"], row.unit),
                               "none", "none", "across"])
                 continue
-            lines.append([row.test if place == 0 else "", row.contrast if place == 0 else "", short_row(row.what), over(row, kind),
+            lines.append([row.test if place == 0 else "", row.contrast if place == 0 else "", short_row(row.what), over(row, kind) + ", first seed" * first,
                           text.in_unit(row.get(kind, "mean"), row.unit), text.interval(row.interval(kind, False), row.unit),
                           text.interval(row.interval(kind, True), row.unit), row.side() if place == 0 else ""])
     return text.markdown(["test", "contrast", "row", "over", "mean", "95 %", "all rows at once", "0 is"], lines)

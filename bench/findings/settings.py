@@ -24,14 +24,10 @@ def blocks_of(name):
     return lines
 
 
-def tried(name, key, condition=""):
-    """The values that `key` has there, as the manifest writes them, ascending where they are numbers. `condition`, a word or
-    'not' and a word: only lines with it, or without."""
-    word = condition.removeprefix("not ")
+def tried(name, key):
+    """The values that `key` has there, as the manifest writes them, ascending where they are numbers."""
     found = []
     for line in blocks_of(name):
-        if word and (word in line) == condition.startswith("not "):
-            continue
         for listed, single in re.findall(rf"(?:^|[ {{.-]){re.escape(key)}: *(?:\[([^\]]*)\]|([^,{{}}\s]+))", line):
             found += [value.strip() for value in (listed or single).split(",")]
     if not found:
@@ -63,12 +59,8 @@ def short(value):
     return re.sub(r"\.0(?=e|$)", "", value)
 
 
-def seeds(names):
-    """'seeds 0 to 4': those of all these manifests, which must agree."""
-    found = {tuple(tried(name, "seed")) for name in names}
-    if len(found) > 1:
-        raise long_table.Wrong(f"{', '.join(names)} have different seeds: {sorted(found)}")
-    values = [int(value) for value in next(iter(found))]
-    if len(values) > 3 and values == list(range(values[0], values[-1] + 1)):
+def seeds(values):
+    """'seeds 0 to 4' of a list of them."""
+    if len(values) > 3 and list(values) == list(range(values[0], values[-1] + 1)):
         return f"seeds {values[0]} to {values[-1]}"
     return ("seeds " if len(values) > 1 else "seed ") + ", ".join(map(str, values))

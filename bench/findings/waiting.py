@@ -53,5 +53,5 @@ def links(names, commands=False):
 def text(claim, measured=()):
     """Where the claim stands at the paper's size while no run decides it: the manifests that it waits for, but those that are measured."""
     names = [name for name in claim.waits if name not in measured]
-    waits = f"it waits for {links(names)}" if names else ""
+    waits = f"it waits for {links(names, commands=True)}" if names else ""
     return "; ".join(filter(None, (waits, claim.note if waits else claim.note.removeprefix("there "))))

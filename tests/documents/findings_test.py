@@ -244,10 +244,8 @@ class Findings(unittest.TestCase):
             rows="sweep:\n  - {seed: 3, train.optimizer: {adamw: {weight_decay: 0}}}\n  - {seed: 1, train.optimizer: {adamw: {weight_decay: 1.0}}}\n"
                  "  - {seed: 2,\n     train.optimizer: {adamw: {weight_decay: 8.0e-4, decay: independent}}}\n",
             one="seed: 8\nsweep:\n  seed: [4]\n", none="seed: 8\n")
-        self.assertEqual(settings.seeds(["listed"]), "seeds 0 to 3")
-        self.assertEqual(settings.seeds(["rows"]), "seeds 1, 2, 3")
-        self.assertEqual(settings.seeds(["one"]), "seed 4")
-        self.assertEqual(settings.seeds(["rows", "rows"]), "seeds 1, 2, 3")
+        self.assertEqual([settings.seeds(settings.tried(name, "seed")) for name in ("rows", "one")], ["seeds 1, 2, 3", "seed 4"])
+        self.assertEqual(settings.seeds([0, 1, 2, 3]), "seeds 0 to 3")
         self.assertEqual(settings.tried("listed", "steps"), ["600", "900"])
         self.assertEqual(settings.starts_of_decays("listed"), {"late": 800})
         self.assertEqual(settings.starts_of_decays("none"), {})

@@ -460,6 +460,9 @@ class Measures(unittest.TestCase):
         entry = {"as": "r", "a": [{"points": ["fast", "slow"], "step": 10}], "b": [{"point": "base", "step": 10}]}
         rows, problems, _ = self.rows(measured, choose_seeds=[1, 2], choose_at=10, sets=[entry])
         self.assertEqual((problems, rows[0].chosen, rows[0].seeds), ([], ["slow"], [3, 4, 5]))
+        self.assertEqual(measures._name_of("lr.peak=2 muon.split=all muon.weight_decay=1",
+                                           ["lr.peak=1 muon.split=all muon.weight_decay=1", "lr.peak=2 muon.split=all muon.weight_decay=1"]),
+                         "lr.peak=2 of muon")
         for got, wanted in zip(rows[0].values, (0.1, 0.2, 0.3)):
             self.assertAlmostEqual(got, wanted)
         _, problems, _ = self.rows(measured, choose_seeds=[1, 9], choose_at=10, sets=[entry])
@@ -537,6 +540,18 @@ class Shown(unittest.TestCase):
         self.assertIn("| t | r | 3 | +15.00 | [−6.51, +36.51] | within ±20.50 | not known | open, p = 0.19 |", row)
         self.assertEqual(run_tables.sureness(found), "could have seen 28.27 thousandths of a nat")
         self.assertEqual(run_tables.effect(found.rows[0].rows[0]), "+15.00 [−6.51, +36.51] thousandths of a nat")
+
+    def test_a_row_that_was_asked_after_the_data_says_on_which_side_of_0_it_lies(self):
+        for rule, word in (("above", "above 0, p"), ("below", "above 0, p")):
+            self.assertIn(f"| {word}", self.table([0.22, 0.23, 0.21], [0.10, 0.11, 0.105], rule=rule, asked_late=True)[1])
+        self.assertIn("| open, p", self.table([0.11, 0.09, 0.10], [0.10, 0.10, 0.10], asked_late=True)[1])
+        self.assertIn("| holds, p", self.table([0.22, 0.23, 0.21], [0.10, 0.11, 0.105])[1])
+
+    def test_items_of_one_seed_beside_a_mean_over_seeds_say_so(self):
+        numbers = {"items.n": 4, "items.mean": 0.2, "seeds.n": 3, "seeds.mean": 0.1}
+        table = [run_tables.contrasts_table([verdicts.ContrastRow("t", "c", "r", "nats/token", {**numbers, "items.mean": mean})])
+                 for mean in (0.2, 0.1)]
+        self.assertEqual(["4 items, first seed" in one for one in table], [True, False])
 
     def test_an_open_row_says_how_many_seeds_would_find_its_mean(self):
         found, row = self.table([0.11, 0.10, 0.12], [0.10, 0.10, 0.10])  # a mean of one deviation

@@ -191,8 +191,10 @@ def lines_of(test, key, found):
                  for pair in ((ends["low"], ends["high"]), (ends[f"low{many}"], ends[f"high{many}"]))]
         count = int(found[f"{kind}.n"])
         first = not out
+        own = found.get("seeds.mean")
+        of_one = kind == "items" and own is not None and abs(own - found["items.mean"]) > max(1e-9, 1e-6 * abs(own))
         out.append({"test": test if first else "", "contrast": key[1] if first else "", "row": name,
-                    "over": f"{count} {KINDS[kind] if count != 1 else KINDS[kind][:-1]}", "mean": in_unit(found[f"{kind}.mean"], found["unit"]),
+                    "over": f"{count} {KINDS[kind] if count != 1 else KINDS[kind][:-1]}{', first seed' * of_one}", "mean": in_unit(found[f"{kind}.mean"], found["unit"]),
                     "95 %": texts[0], "all rows at once": texts[1], "0 is": (sides.pop() if len(sides) == 1 else "across") if first else ""})
     return out
 

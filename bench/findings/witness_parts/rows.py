@@ -29,7 +29,7 @@ class Row:
     orders: np.ndarray = None                   # across trainings: the mean over seeds for every order of them
     floats: list = field(default_factory=list)  # float losses at which sides are compared
     gaps: list = field(default_factory=list)    # nats between two checkpoints that a line bridges
-    chosen: list = field(default_factory=list)  # points that seeds of their own have chosen
+    chosen: list = field(default_factory=list)  # what seeds of their own have chosen of which optimizer
     text: list = field(default_factory=list)    # (over what, standard error, degrees of freedom) beside that over seeds
     left: list = field(default_factory=list)    # means over seeds of (x, reference) without each unit of the text, where units say the error
     reason: str = ""                            # why it has no number
@@ -184,7 +184,10 @@ def tuned(values, test, entry):
                             for point in one["points"]}
                 best = sorted(of_point, key=of_point.get)[0]
                 entry[side] = [*entry[side][:i], {**{k: v for k, v in one.items() if k != "points"}, "point": best}, *entry[side][i + 1:]]
-                chosen += [best] if best not in chosen else []
+                other = " ".join(one["points"][one["points"].index(best) - 1].split())
+                own = [word for word in best.split() if f" {word} " not in f" {other} "]
+                name = best if own == best.split() else f"{' '.join(own)} of {best.split()[-1].split('.')[0]}"
+                chosen += [name] if name not in chosen else []
     return compared, entry, chosen
 
 

@@ -98,6 +98,13 @@ def could_have_seen(row, word):
     return in_unit(row, detectable(row)) + (f"; {seeds}" if seeds else "")
 
 
+def word(row, one):
+    """Of a row that was asked after the data, and so has no rule, the side of 0 on which it lies."""
+    if row.test.get("asked_late") and row.reference is None and row.test["rule"] in ("above", "below") and one.word != "open":
+        return "above 0" if (row.test["rule"] == "above") == (one.word == "holds") else "below 0"
+    return one.word
+
+
 def of_row(row, one):
     """{column: text} of a row of a table of rows."""
     at = f"; at a float loss of {number(min(row.floats))} to {number(max(row.floats))}" if row.floats else ""
@@ -105,7 +112,7 @@ def of_row(row, one):
     at += f"; chosen: {', '.join(row.chosen)}" if row.chosen else ""
     return {"test": row.test["id"] + f"; {AFTER}" * row.test.get("asked_late", False), "row": row.name + at, "seeds": str(len(row.seeds)),
             "mean": in_unit(row, row.x.mean()), "95 %": ends(row), "the rule asks": asked(row), "other text or calibration data": other_text(row),
-            "word": f"{one.word}, {p_text(min(one.holds, one.fails))}", "could have seen; seeds for the mean": could_have_seen(row, one.word)}
+            "word": f"{word(row, one)}, {p_text(min(one.holds, one.fails))}", "could have seen; seeds for the mean": could_have_seen(row, one.word)}
 
 
 def made_by(file):

@@ -53,6 +53,8 @@ def check_claims(work, pages, docs):
                         "what changed": work.before[table["id"]]["why"]})
         check_block(claim, (docs / f"findings/{table['page']}.md").read_text(encoding="utf-8"))
     check_lines("the table of claims", pages["", "claim", "verdict"], wanted, "cells of the table of claims")
+    known = {claim.table["id"] for claim in work.claims}
+    changes += [{"claim": id_, "before": was["word"], "now": "none", "what changed": was["why"]} for id_, was in work.before.items() if id_ not in known]
     check_lines("what has changed", pages["claim", "before", "now"], changes, "cells of the table of changes")
 
 
