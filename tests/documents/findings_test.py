@@ -161,7 +161,7 @@ class Findings(unittest.TestCase):
 
     def test_what_one_run_does_not_decide_has_its_reason_beside_its_numbers(self):
         before, after = pages.Page(self.folder), self.at_the_papers_size("landscape", "20, one run", {"value": 0.1})
-        self.assertRegex(before.claim("20"), r"At the paper's size it waits for \[landscape\][^;]*; there nothing decides: ")
+        self.assertRegex(before.claim("20"), r"At the paper's size it waits for \[landscape\][^;]*; `bench/findings/run landscape`\); there nothing decides: ")
         self.assertIn("\n\nAt the paper's size nothing decides: ", after.claim("20"))
         self.assertIn("| 20, one run | a − b |", after.claim("20"))
 
@@ -193,10 +193,12 @@ class Findings(unittest.TestCase):
     def test_the_verdict_before_is_told_of_every_claim(self):
         table = (PAGES / "rules.md").read_text(encoding="utf-8").split("## What has changed\n")[1].split("\n## ")[0]
         rows = [line.strip("|").split("|") for line in table.splitlines() if line.startswith("| ")][1:]
-        self.assertEqual([row[0].strip() for row in rows], [claim.id for claim in claims.read()[0]])
+        kept = [claim.id for claim in claims.read()[0]]
+        self.assertEqual([row[0].strip() for row in rows[:len(kept)]], kept)
+        self.assertEqual([(row[0].strip(), row[2].strip()) for row in rows[len(kept):]], [("16d", "none")])
         for row in rows:
             self.assertIn(row[1].strip(), WORDS)
-            self.assertRegex(row[3].strip(), r"^(nothing|(rule|measure|seeds|regime): .*)$")
+            self.assertRegex(row[3].strip(), r"^(nothing|(rule|measure|seeds|regime|dropped): .*)$")
 
     def test_no_rule_errs_more_often_than_six_of_a_hundred(self):
         page = (PAGES / "rules.md").read_text(encoding="utf-8")
@@ -252,12 +254,14 @@ class Findings(unittest.TestCase):
         self.assertEqual(settings.tried("listed", "window"), ["3", "10"])
         self.assertEqual([settings.short(value) for value in settings.tried("listed", "train.lr.peak")], ["3e-3", "1e-2"])
         self.assertEqual([settings.short(value) for value in settings.tried("rows", "weight_decay")], ["0", "8e-4", "1"])
-        self.assertEqual(settings.tried("rows", "weight_decay", "not independent"), ["0", "1.0"])
-        self.assertEqual(settings.tried("rows", "weight_decay", "independent"), ["8.0e-4"])
-        with self.assertRaisesRegex(long_table.Wrong, "different seeds"):
-            settings.seeds(["listed", "rows"])
         with self.assertRaisesRegex(long_table.Wrong, "none.yaml tries no seed"):
-            settings.seeds(["none"])
+            settings.tried("none", "seed")
+
+    def test_seeds_are_those_of_the_results_and_of_runs_that_have_the_same(self):
+        page = pages.Page(self.folder)
+        self.assertEqual(page.seeds("token_budget_tiny"), "seeds 30 to 37")
+        with self.assertRaisesRegex(long_table.Wrong, "different seeds"):
+            page.seeds("token_budget_tiny", "plateau_tiny")
 
     def test_no_seed_of_the_table_of_settings_is_written_by_hand(self):
         table = (PAGES / "runs.md").read_text(encoding="utf-8").split("\n## ")[0].split("\n| setting")[1]
