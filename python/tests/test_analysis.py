@@ -81,6 +81,25 @@ class AnalysisTest(support.FileTest):
         self.assertAlmostEqual(row["stderr"], (0.005 / 3) ** 0.5 / 2, 12)
         self.assertEqual(set(frame["over"]), {"items", "seeds"})
 
+    def test_the_last_minus_the_first_is_how_much_a_difference_grows_along_the_training(self):
+        # of seed 0 the error of branch a minus that of b is 0.1 at step 1000 and 0.4, 0.2, 0.3, 0.5 at step 3000; of seed 1 0.1 less there
+        grown = {0: [0.4, 0.2, 0.3, 0.5], 1: [0.3, 0.1, 0.2, 0.4]}
+        lines = {(seed, branch): [([3.0] * 4, [3.5 + (d if branch == "a" else 0) for d in each]) for each in ([0.1] * 4, [9.0] * 4, items)]
+                 for seed, items in grown.items() for branch in ("a", "b")}
+        keys = {"match": ["bits", "step"], "statistic": "last_minus_first"}
+        run = self.load(with_seeds(lines), report={"contrasts": [{"a": "a", "b": "b", **keys}]})
+        frame = run.contrast("a", "b", **keys)
+        self.assertEqual(set(frame["unit"]), {"nats/token"})
+        self.assertEqual(set(frame["cells"]), {6})
+        items, seeds = (frame[frame["over"] == over].iloc[0] for over in ("items", "seeds"))
+        self.assertAlmostEqual(items["value"], 0.25, 12)
+        self.assertAlmostEqual(items["mean"], 0.2, 12)  # 0.25 and 0.15
+        self.assertAlmostEqual(seeds["mean"], 0.2, 12)
+        self.assertAlmostEqual(seeds["stderr"], 0.05, 12)
+        self.assertIn("a − b: last minus first is +0.20 nats per token (95 % interval ", run.findings()[0])
+        with self.assertRaisesRegex(ValueError, "no last minus first: it needs pairs at two steps"):
+            self.load(with_seeds({place: line[:1] for place, line in lines.items()})).contrast("a", "b", **keys)
+
     def test_at_equal_loss_each_seed_is_compared_by_itself(self):
         def line(*floats):
             return [([loss] * 4, [loss + 0.1] * 4) for loss in floats]

@@ -141,8 +141,6 @@ class StatisticsTest(unittest.TestCase):
     def test_slopes_and_shares(self):
         self.assertAlmostEqual(statistics.slope(np.array([0.0, 1, 2]), np.array([1.0, 2, 6])), 2.5)
         self.assertTrue(np.isnan(statistics.slope(np.ones(3), np.array([0.0, 1, 2]))))
-        self.assertEqual(statistics.largest_over_smallest(np.array([2, 3, 1.5])), 2)
-        self.assertTrue(np.isnan(statistics.largest_over_smallest(np.array([2.0, 0]))))
 
     def test_the_last_crossing_counts(self):
         losses = np.array([3.0, 2, 4, 2])  # falls through 2.5 twice

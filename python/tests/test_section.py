@@ -76,7 +76,7 @@ class SectionTest(unittest.TestCase):
                 ({"a": "x", "b": "y", "at": "end"}, '/at: report: contrasts: `at`: got the text "end", wanted all, last, first, '
                  "equal_loss"),
                 ({"a": "x", "b": "y", "statistic": "ratio"}, '/statistic: report: contrasts: `statistic`: got the text "ratio", wanted '
-                 "difference, largest_over_smallest, slope_ratio, rank_correlation"),
+                 "difference, last_minus_first, slope_ratio, rank_correlation"),
                 ({"a": "x", "b": "y", "statistic": "slope_ratio"}, ": report: contrasts: slope_ratio: wanted `over` and an axis, "
                  "`over: tokens`"),
                 ({"a": "x", "b": "y", "over": "step"}, ": report: contrasts: `over`: a difference has no axis"),

@@ -52,7 +52,7 @@ class Contrast:
                 "rows": [self._row(row) for row in self.rows], "summary": sentences.summary_of(self), "problems": self.problems}
 
     def unit(self, row):
-        return "1" if not self.spec.is_difference else row.a.record["unit"] if self.spec.of_metric else "nats/token"
+        return "1" if not self.spec.has_unit else row.a.record["unit"] if self.spec.of_metric else "nats/token"
 
     def _row(self, row):
         side_a, side_b = (it and {"key": it.record["key"], "value": it.value} for it in (row.a, row.b))
@@ -173,23 +173,27 @@ def _statistic_row(spec, what, cells, of_a, statistic, missing, problems):
 
 
 def _rows_over_pairs(spec, pairs, problems):
-    """Over the pairs that agree in everything but the checkpoint: largest over smallest, or the sides' rank correlation."""
+    """Over the pairs that agree in everything but the checkpoint: how much the last differs more than the first, or the sides' rank
+    correlation."""
     along = replace(pairs.free, checkpoint=True)
     match = [name for name in pairs.match if name not in _PLACES]
     lines = {}
     for pair in pairs.pairs:
         lines.setdefault(common_key(base_of(pair[0]), along, match), []).append(pair)
     for _, line in sorted(lines.items()):
+        line.sort(key=lambda pair: ordered(base_of(pair[0])["step"]))
         n, split = len(line), _split(len(line))
+        first, last = (ordered(base_of(line[at][0])["step"]) for at in (0, -1))
         cells = [cell_a for cell_a, _, _ in line] + [cell_b for _, cell_b, _ in line]
 
-        def statistic(floating, quantized, split=split):
+        def statistic(floating, quantized, split=split, grows=last > first):
             a, b = split(spec.measure(floating, quantized))
-            return statistics.rank_correlation(a, b) if spec.statistic == "rank_correlation" else \
-                statistics.largest_over_smallest(a - b)
+            if spec.statistic == "rank_correlation":
+                return statistics.rank_correlation(a, b)
+            return statistics.last_minus_first(a - b) if grows else np.full(a.shape[:-1], np.nan)
         missing = "no rank correlation: it needs 3 pairs, and values that differ" \
             if spec.statistic == "rank_correlation" else \
-            "no largest over smallest: it needs 2 pairs, and every difference above 0"
+            "no last minus first: it needs pairs at two steps"
         what = common_text(base_of(cells[0]), base_of(cells[n]), along, match)
         yield from _statistic_row(spec, what, cells, n, statistic, missing, problems)
 

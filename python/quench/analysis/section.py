@@ -26,7 +26,7 @@ OPTIONS = {kind: options if kind == "table" else options + SIZE for kind, option
 KEYS = ("title", "page", "figures", "contrasts")
 PAGES = ("interactive", "static")
 CONTRAST_KEYS = ("a", "b", "match", "at", "of", "statistic", "over", "within")
-STATISTICS = ("difference", "largest_over_smallest", "slope_ratio", "rank_correlation")
+STATISTICS = ("difference", "last_minus_first", "slope_ratio", "rank_correlation")
 PLACES = ("all", "last", "first", "equal_loss")
 _CHOICES = {"at": ("last", "first", "all"), "range": ("late", "all"),
             "spread": ("auto", "items", "draws", "jitter", "seeds", "none"),
@@ -249,7 +249,7 @@ def _check_statistic(out, given):
                 "rank_correlation: wanted `b`, or `over` and an axis")
     if statistic == "slope_ratio" and not has_axis:
         out.add("slope_ratio: wanted `over` and an axis, `over: tokens`")
-    if has_axis and statistic in ("difference", "largest_over_smallest"):
+    if has_axis and statistic in ("difference", "last_minus_first"):
         out.add("`over`: a %s has no axis" % statistic)
     if (at_equal_loss or is_members) and statistic != "difference":
         out.add("%s: goes with the statistic difference, got %s" % (

@@ -8,7 +8,7 @@ from .intervals import delta_spread, spread_of
 from .observations import is_loss
 from .points import point_names
 
-NO_EFFECT = {"difference": 0.0, "rank_correlation": 0.0, "slope_ratio": 1.0}  # largest over smallest has no such value
+NO_EFFECT = {"difference": 0.0, "last_minus_first": 0.0, "rank_correlation": 0.0, "slope_ratio": 1.0}
 ONE_TRAINING_RUN = "One training run: the intervals cover other text and other calibration data, not another seed."
 ONE_TRAINING_RUN_EACH = ONE_TRAINING_RUN.replace("One training run", "One training run each")
 CAVEATS = (ONE_TRAINING_RUN, ONE_TRAINING_RUN_EACH)  # the last of the findings, where intervals are over no seeds
@@ -62,8 +62,8 @@ def shown_bits_per_byte(row):
 def decision_of(spec, row):
     """Whether all intervals of a row exclude that there is no effect: `at once` with those that hold for all comparisons,
     `alone` only each by itself, `none`, or `no interval`."""
-    reference, value = NO_EFFECT.get(spec.statistic), shown_value(row)
-    if reference is None or not row.spreads:
+    reference, value = NO_EFFECT[spec.statistic], shown_value(row)
+    if not row.spreads:
         return "no interval"
     if not all(_beside(spread.interval, value, reference) for spread in row.spreads):
         return "none"
@@ -91,7 +91,7 @@ def value_name(spec):
     """The heading of the column with a contrast's numbers."""
     if spec.is_difference:
         return "ΔCE difference" if spec.of == "delta" and not spec.at_equal_loss else "difference of " + _measured(spec)
-    return {"largest_over_smallest": "largest over smallest", "slope_ratio": "ratio of slopes",
+    return {"last_minus_first": "last minus first", "slope_ratio": "ratio of slopes",
             "rank_correlation": "rank correlation"}[spec.statistic]
 
 
@@ -99,8 +99,8 @@ def title_of(spec):
     of = ", " + spec.of_metric if spec.of_metric else ""
     if spec.is_difference:
         return "%s − %s%s%s" % (spec.a.name, spec.b.name, of, ", at equal float loss" if spec.at_equal_loss else "")
-    if spec.statistic == "largest_over_smallest":
-        return "%s − %s%s: largest over smallest" % (spec.a.name, spec.b.name, of)
+    if spec.statistic == "last_minus_first":
+        return "%s − %s%s: last minus first" % (spec.a.name, spec.b.name, of)
     if spec.statistic == "slope_ratio":
         return "slope of %s%s over %s, over that of %s" % (spec.a.name, of, spec.over, spec.b.name)
     return "%s%s: rank correlation with %s" % (spec.a.name, of, spec.over or spec.b.name)
@@ -157,7 +157,7 @@ def sentence_of(spec, row):
     if spec.is_difference:
         out = "%s − %s, %s: %s %s%s" % (spec.a.name, spec.b.name, row.what, _measured(spec), signed(value), _unit(spec, row))
     else:
-        out = "%s, %s: %s over %d cells" % (title_of(spec), row.what, signed(value), row.cells)
+        out = "%s, %s: %s%s over %d cells" % (title_of(spec), row.what, signed(value), _unit(spec, row) if spec.has_unit else "", row.cells)
     bits = shown_bits_per_byte(row)
     if bits is not None:
         out += " (%s bits/byte)" % signed(bits)
@@ -172,8 +172,7 @@ def sentence_of(spec, row):
         else:
             out += " Over %s: %s95 %% interval of resamples %s%s." % (
                 spread.sample, "" if spread is first_spread(row) else mean, _ends(spread.interval), _family(spread))
-        if spec.statistic in NO_EFFECT:
-            out += " An effect of %.4g would have been detected in 4 of 5 such samples." % spread.detectable
+        out += " An effect of %.4g would have been detected in 4 of 5 such samples." % spread.detectable
     return out + " ".join(["", *_verdict(spec, row, value), *row.notes])
 
 
@@ -189,9 +188,7 @@ def _family(spread):
 
 
 def _verdict(spec, row, value):
-    reference = NO_EFFECT.get(spec.statistic)
-    if reference is None:
-        return
+    reference = NO_EFFECT[spec.statistic]
     if not row.spreads:
         yield "No spread is known, so neither can be called cheaper." if spec.is_difference and not spec.of_metric \
             else "No spread is known."
@@ -226,7 +223,7 @@ def finding_of(spec, row, metric=""):
     a, b, of_metric = spec.a.name, spec.b.name, spec.of_metric
     unit = _unit(spec, row) if of_metric else " nats per token"
     if not spec.is_difference:
-        return "%s%s is %s%s." % (where, title_of(spec), shown, interval)
+        return "%s%s is %s%s%s." % (where, title_of(spec), shown, unit if spec.has_unit else "", interval)
     if decision in ("none", "no interval"):
         return "%sno significant difference between %s and %s%s: %s%s%s%s." % (
             where, a, b, " in " + of_metric if of_metric else "", shown, unit, interval, missed)

@@ -50,6 +50,11 @@ class Spec:
         return self.statistic == "difference"
 
     @property
+    def has_unit(self):
+        """That of what is compared; ratios and correlations have none."""
+        return self.statistic in ("difference", "last_minus_first")
+
+    @property
     def is_paired(self):
         """Whether it is made of pairs of cells, and not of lines of checkpoints."""
         return not self.at_equal_loss and self.statistic != "slope_ratio" \

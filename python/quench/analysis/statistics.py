@@ -1,7 +1,7 @@
 """One number made of the losses of many cells, with what it would be in other samples.
 
 A statistic takes the float losses [..., cells] and the quantized losses [..., cells] and gives [...]; NaN where there is no
-such number: curves that do not overlap, a smallest that is not above 0. Over items its spread comes from resamples; over
+such number: curves that do not overlap, a divisor that is not above 0. Over items its spread comes from resamples; over
 draws, orders and seeds from the number that each of them gives.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 from .intervals import CONFIDENCE, common_sample, spread_of
 from .pairing import base_of
 
-LIMITS = {"rank_correlation": (-1.0, 1.0), "largest_over_smallest": (1.0, np.inf)}
+LIMITS = {"rank_correlation": (-1.0, 1.0)}
 ANY = (-np.inf, np.inf)
 
 
@@ -41,11 +41,9 @@ def slope(x, y):
     return (x * (y - np.mean(y, -1, keepdims=True))).sum(-1) / ((x @ x) or np.nan)
 
 
-def largest_over_smallest(values):
-    """Over the last axis; NaN for fewer than 2 or where the smallest is not above 0."""
-    low, high = values.min(-1), values.max(-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((low > 0) & (values.shape[-1] >= 2), high / low, np.nan)
+def last_minus_first(values):
+    """Over the last axis, which is along the training."""
+    return values[..., -1] - values[..., 0]
 
 
 def last_crossing(losses, loss):
