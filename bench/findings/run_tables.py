@@ -104,8 +104,10 @@ def sureness(found):
 
 
 def _needed(row):
-    """What a margin or a share asks of the row."""
+    """What the rule asks of the row; of one that was asked after the data nothing."""
     test = row.test
+    if is_late(row):
+        return "nothing"
     if row.exchanged is not None:
         return f"above {text.in_unit(rules.exchanged_limit(row), '1')}, the limit of 97.5 % of {len(row.exchanged)} exchanges"
     if row.reference is None:
@@ -132,10 +134,13 @@ def _missed(row):
 LIES = {"above": {"holds": "above 0", "fails": "below 0"}, "below": {"holds": "below 0", "fails": "above 0"}}
 
 
+def is_late(row):
+    """Whether it was asked after the data, and so has no rule but a side of 0."""
+    return row.test.asked_late and row.reference is None and row.test.rule in LIES
+
+
 def _word(one, row):
-    """That of its rule; of a row that was asked after the data, which has no rule, the side of 0 on which it lies."""
-    sides = LIES.get(row.test.rule, {}) if row.test.asked_late and row.reference is None else {}
-    return sides.get(one.word, one.word)
+    return LIES[row.test.rule].get(one.word, one.word) if is_late(row) else one.word
 
 
 def computed_table(found):
@@ -167,9 +172,7 @@ def contrasts_table(rows):
     lines = []
     for row in rows:
         for place, kind in enumerate(row.kinds() or [""]):
-            # files of before 28 November have items of one seed beside a mean over seeds
-            first = kind == "items" and row.get("seeds", "mean") is not None and not math.isclose(
-                row.get(kind, "mean"), row.get("seeds", "mean"), rel_tol=1e-6, abs_tol=1e-9)
+            first = kind == "items" and row.items_of_first and row.get("seeds", "n") is not None
             if not kind:
                 lines.append([row.test, row.contrast, short_row(row.what), "one run", text.in_unit(row.numbers["value"], row.unit),
                               "none", "none", "across"])

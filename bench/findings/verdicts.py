@@ -18,6 +18,7 @@ from quench.analysis.intervals import detectable_errors  # measures.py finds it
 
 WORDS = ("holds", "fails", "open", "waits")
 AFTER = "rule changed after the data"
+ITEMS_AVERAGED = "2026-11-28"  # since when contrasts average seeds before they take intervals over items
 
 
 @dataclass
@@ -27,6 +28,7 @@ class ContrastRow:
     contrast: str
     what: str
     unit: str
+    items_of_first: bool = False  # whether items are of the first seed, where there are several
     numbers: dict = field(default_factory=dict)
 
     def get(self, kind, quantity):
@@ -55,7 +57,7 @@ def contrast_rows(results, test):
     out = {}
     for row in results.where(table="contrast", test=test):
         place = (row["contrast"], row["row"])
-        found = out.setdefault(place, ContrastRow(test, *place, row["unit"]))
+        found = out.setdefault(place, ContrastRow(test, *place, row["unit"], results.head["date"] < ITEMS_AVERAGED))
         if row["quantity"] in found.numbers:
             raise long_table.Wrong(f"{results.path}: test {test} has two rows {' / '.join(place)} with a {row['quantity']}")
         found.numbers[row["quantity"]] = row["value"]

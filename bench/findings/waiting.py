@@ -41,17 +41,13 @@ def cost(name):
     return "; ".join(filter(None, (needs(name), f"`bench/findings/run {name}`")))
 
 
-def links(names, commands=False):
-    """These manifests, with what each needs and, if asked, the command that runs and collects it."""
-    parts = []
-    for name in names:
-        needed = cost(name) if commands else needs(name)
-        parts.append(f"[{name}](../configs/experiments/{name}.yaml)" + (f" ({needed})" if needed else ""))
-    return ", ".join(parts)
+def links(names):
+    """These manifests, with what each needs and the command that runs and collects it."""
+    return ", ".join(f"[{name}](../configs/experiments/{name}.yaml) ({cost(name)})" for name in names)
 
 
 def text(claim, measured=()):
     """Where the claim stands at the paper's size while no run decides it: the manifests that it waits for, but those that are measured."""
     names = [name for name in claim.waits if name not in measured]
-    waits = f"it waits for {links(names, commands=True)}" if names else ""
+    waits = f"it waits for {links(names)}" if names else ""
     return "; ".join(filter(None, (waits, claim.note if waits else claim.note.removeprefix("there "))))

@@ -90,7 +90,8 @@ class AnalysisTest(support.FileTest):
         run = self.load(with_seeds(lines), report={"contrasts": [{"a": "a", "b": "b", **keys}]})
         frame = run.contrast("a", "b", **keys)
         self.assertEqual(set(frame["unit"]), {"nats/token"})
-        self.assertEqual(set(frame["cells"]), {6})
+        self.assertEqual(set(frame["cells"]), {4}, "not those of step 2000")
+        self.assertTrue(frame["what"].str.endswith(", step 1000 to 3000").all())
         items, seeds = (frame[frame["over"] == over].iloc[0] for over in ("items", "seeds"))
         self.assertAlmostEqual(items["value"], 0.25, 12)
         self.assertAlmostEqual(items["mean"], 0.2, 12)  # 0.25 and 0.15
@@ -99,6 +100,9 @@ class AnalysisTest(support.FileTest):
         self.assertIn("a − b: last minus first is +0.20 nats per token (95 % interval ", run.findings()[0])
         with self.assertRaisesRegex(ValueError, "no last minus first: it needs pairs at two steps"):
             self.load(with_seeds({place: line[:1] for place, line in lines.items()})).contrast("a", "b", **keys)
+        both = self.load(with_seeds({(0, branch): [([3.0] * 4, [3.5 + error] * 4)] * 2 for branch, error in (("a", 0.1), ("b", 0.0), ("c", 0.2))}))
+        with self.assertRaisesRegex(ValueError, "no last minus first: 2 pairs are at step 1000"):
+            both.contrast({"branch": ["a", "c"]}, "b", **keys)
 
     def test_at_equal_loss_each_seed_is_compared_by_itself(self):
         def line(*floats):

@@ -258,8 +258,10 @@ class Findings(unittest.TestCase):
             settings.tried("none", "seed")
 
     def test_seeds_are_those_of_the_results_and_of_runs_that_have_the_same(self):
+        self.manifests(token_budget_tiny="sweep:\n  seed: [0, 1, 2]\n", not_run="sweep:\n  seed: [5, 6]\n")
         page = pages.Page(self.folder)
         self.assertEqual(page.seeds("token_budget_tiny"), "seeds 30 to 37")
+        self.assertEqual(page.seeds("not_run"), "seeds 5, 6")
         with self.assertRaisesRegex(long_table.Wrong, "different seeds"):
             page.seeds("token_budget_tiny", "plateau_tiny")
 
@@ -268,10 +270,10 @@ class Findings(unittest.TestCase):
         self.assertIn("seeds 0 to 4", table)
         self.assertNotRegex(re.sub("seeds (0 to 4|20 to 24|30 to 37|0, 1, 2)", "", table), "seed")
         for template in TEMPLATES.glob("*.in"):
-            self.assertNotRegex(template.read_text(encoding="utf-8"), r"\bseeds? \d", "seeds are read from the manifests")
+            self.assertNotRegex(template.read_text(encoding="utf-8"), r"\bseeds? \d", "seeds are read from the data")
 
     def test_the_words_above_a_manifest_count_its_seeds(self):
-        counts = {"two": 2, "three": 3, "four": 4, "five": 5, "ten": 10}
+        counts = {"two": 2, "three": 3, "four": 4, "five": 5, "eight": 8, "ten": 10}
         said = 0
         for path in sorted(waiting.MANIFESTS.glob("*.yaml")):
             for word in re.findall(r"\b(\w+) seeds\b", waiting.head_of(path.stem)):

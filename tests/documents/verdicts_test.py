@@ -543,14 +543,13 @@ class Shown(unittest.TestCase):
 
     def test_a_row_that_was_asked_after_the_data_says_on_which_side_of_0_it_lies(self):
         for rule, word in (("above", "above 0, p"), ("below", "above 0, p")):
-            self.assertIn(f"| {word}", self.table([0.22, 0.23, 0.21], [0.10, 0.11, 0.105], rule=rule, asked_late=True)[1])
+            self.assertIn(f"| nothing | not known | {word}", self.table([0.22, 0.23, 0.21], [0.10, 0.11, 0.105], rule=rule, asked_late=True)[1])
         self.assertIn("| open, p", self.table([0.11, 0.09, 0.10], [0.10, 0.10, 0.10], asked_late=True)[1])
         self.assertIn("| holds, p", self.table([0.22, 0.23, 0.21], [0.10, 0.11, 0.105])[1])
 
     def test_items_of_one_seed_beside_a_mean_over_seeds_say_so(self):
         numbers = {"items.n": 4, "items.mean": 0.2, "seeds.n": 3, "seeds.mean": 0.1}
-        table = [run_tables.contrasts_table([verdicts.ContrastRow("t", "c", "r", "nats/token", {**numbers, "items.mean": mean})])
-                 for mean in (0.2, 0.1)]
+        table = [run_tables.contrasts_table([verdicts.ContrastRow("t", "c", "r", "nats/token", early, numbers)]) for early in (True, False)]
         self.assertEqual(["4 items, first seed" in one for one in table], [True, False])
 
     def test_an_open_row_says_how_many_seeds_would_find_its_mean(self):

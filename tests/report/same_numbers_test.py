@@ -30,7 +30,7 @@ if not all(map(importlib.util.find_spec, ("numpy", "scipy"))):
 
 import made_run  # noqa: E402
 import numpy as np  # noqa: E402
-from quench.analysis import statistics  # noqa: E402
+from quench.analysis import contrasts, statistics  # noqa: E402
 from quench.analysis.figures import training  # noqa: E402
 from quench.analysis.spec import Spec  # noqa: E402
 from quench.report import Report  # noqa: E402
@@ -42,10 +42,11 @@ def largest_over_smallest(values):
     """What that report had in the place of last_minus_first, without a unit."""
     low, high = values.min(-1), values.max(-1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(low > 0, high / low, np.nan)
+        return np.where((low > 0) & (values.shape[-1] >= 2), high / low, np.nan)
 
 
 statistics.last_minus_first, Spec.has_unit = largest_over_smallest, Spec.is_difference
+contrasts._first_and_last = lambda pairs: (pairs, "")
 OTHER_WORDS = {"key", "findings", "summary", "sentence"}  # a record's key is a hash of what made_run says of it
 SAID_SINCE = {"degrees_of_freedom"}
 WIDER_NOW = {"deviation", "stderr", "interval", "simultaneous", "detectable"}
@@ -53,7 +54,7 @@ WIDER_NOW = {"deviation", "stderr", "interval", "simultaneous", "detectable"}
 SAID_NOW = (("No spread over validation items: the cells", "No interval over items: the cells"), ("No spread over validation items", "No interval over blocks"),
             ("over validation items", "over blocks"), ("whatever the seed does not decide: training, if the", "what all seeds share: the training, where the"), (r"\baveraging (?=lawa|soup)", ""), (", validation_loss block=16", ""),
             (r"\b(\d) bits, (?=.*bits=\1)", ""),  # a label says its bits
-            ("largest_over_smallest", "last_minus_first"), ("largest over smallest: it needs 2 pairs, and every difference above 0", "last minus first: it needs pairs at two steps"))
+            ("largest_over_smallest", "last_minus_first"), ("no largest over smallest: it needs 2 pairs, and every difference above 0", "no rank correlation: it needs 3 pairs, and values that differ"))
 BRIDGED = re.compile(r"; lines between two checkpoints bridge up to \S+ nats per token")
 TOLERANCE = 1e-9
 SHORT, STEP = 8, 7  # lists that are longer keep every seventh entry

@@ -71,6 +71,8 @@ def sureness(claim):
 def asked(row):
     """What the rule asks of a row."""
     test, rule, r = row.test, row.test["rule"], row.reference
+    if is_late(row):
+        return "nothing"
     if row.orders is not None:
         return f"above {limit_of_orders(row)}, the limit of 97.5 % of {len(row.orders)} exchanges"
     if rule == "within":
@@ -98,9 +100,13 @@ def could_have_seen(row, word):
     return in_unit(row, detectable(row)) + (f"; {seeds}" if seeds else "")
 
 
+def is_late(row):
+    """Whether it was asked after the data, and so has no rule, but a side of 0."""
+    return row.test.get("asked_late") and row.reference is None and row.test["rule"] in ("above", "below")
+
+
 def word(row, one):
-    """Of a row that was asked after the data, and so has no rule, the side of 0 on which it lies."""
-    if row.test.get("asked_late") and row.reference is None and row.test["rule"] in ("above", "below") and one.word != "open":
+    if is_late(row) and one.word != "open":
         return "above 0" if (row.test["rule"] == "above") == (one.word == "holds") else "below 0"
     return one.word
 

@@ -181,21 +181,37 @@ def _rows_over_pairs(spec, pairs, problems):
     for pair in pairs.pairs:
         lines.setdefault(common_key(base_of(pair[0]), along, match), []).append(pair)
     for _, line in sorted(lines.items()):
-        line.sort(key=lambda pair: ordered(base_of(pair[0])["step"]))
+        what = common_text(base_of(line[0][0]), base_of(line[0][1]), along, match)
+        if spec.statistic == "last_minus_first":
+            line, between = _first_and_last(line)
+            if not line:
+                add_once("%s: no last minus first: %s" % (what, between), problems)
+                continue
+            what += between
         n, split = len(line), _split(len(line))
-        first, last = (ordered(base_of(line[at][0])["step"]) for at in (0, -1))
         cells = [cell_a for cell_a, _, _ in line] + [cell_b for _, cell_b, _ in line]
 
-        def statistic(floating, quantized, split=split, grows=last > first):
+        def statistic(floating, quantized, split=split):
             a, b = split(spec.measure(floating, quantized))
-            if spec.statistic == "rank_correlation":
-                return statistics.rank_correlation(a, b)
-            return statistics.last_minus_first(a - b) if grows else np.full(a.shape[:-1], np.nan)
-        missing = "no rank correlation: it needs 3 pairs, and values that differ" \
-            if spec.statistic == "rank_correlation" else \
-            "no last minus first: it needs pairs at two steps"
-        what = common_text(base_of(cells[0]), base_of(cells[n]), along, match)
+            return statistics.rank_correlation(a, b) if spec.statistic == "rank_correlation" else statistics.last_minus_first(a - b)
+        missing = "no rank correlation: it needs 3 pairs, and values that differ"
         yield from _statistic_row(spec, what, cells, n, statistic, missing, problems)
+
+
+def _first_and_last(pairs):
+    """(the pair at the lowest step and that at the highest, between which steps that is), or ([], why there is no such number)."""
+    at = {}
+    for pair in pairs:
+        step = base_of(pair[0])["step"]
+        if is_number(step):
+            at.setdefault(step, []).append(pair)
+    if len(at) < 2:
+        return [], "it needs pairs at two steps"
+    ends = min(at), max(at)
+    for step in ends:
+        if len(at[step]) > 1:
+            return [], "%d pairs are at step %d" % (len(at[step]), step)
+    return [at[step][0] for step in ends], ", step %d to %d" % ends
 
 
 def _rows_over_axis(spec, pairs, problems):
