@@ -8,7 +8,9 @@
 // | betas        | number list | [0.9, 0.95] | [0, 1) | of AdamW                                 |
 // | epsilon      | number      | 1e-8        | >= 0   | of AdamW                                 |
 // | weight_decay | number      | 0.1         | >= 0   | λ, for both                              |
-// | decoupled    | bool        | false       |        | false: lr·λ per step; true: (lr/peak)·λ  |
+// | decoupled    | bool        | false       |        | older name of decay: independent         |
+// | decay        | choice      |             |        | coupled if not set, independent or       |
+// |              |             |             |        | corrected, as of adamw                   |
 // | split        | string      |             |        | part of a fused matrix's name            |
 // | split_parts  | int         |             | 2..64  | matrices that are fused in it, else 3    |
 // | split_rows   | int         |             | >= 0   | neighbouring rows of one of them, or all |
@@ -37,6 +39,7 @@
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
+#include "optimizers/shared/weight_decay.hpp"
 #include "quench/kit/optimizer.hpp"
 #include "quench/kit/torch.hpp"
 
@@ -48,14 +51,12 @@ constexpr double kRootMeanSquare = 0.2;  // of AdamW's updates, relative to the 
 
 class Muon final : public kit::Optimizer {
  public:
-  struct Params {
+  struct Params : DecaySettings {
     double momentum = 0.95;
     bool nesterov = true;
     int64_t iterations = 5;
     std::vector<double> betas = {0.9, 0.95};
     double epsilon = 1e-8;
-    double weight_decay = 0.1;
-    bool decoupled = false;
     std::optional<std::string> split;
     std::optional<int64_t> split_parts;
     std::optional<int64_t> split_rows;
@@ -67,10 +68,7 @@ class Muon final : public kit::Optimizer {
       f.add("betas", &Params::betas, "betas of AdamW, for tensors that are not hidden matrices")
           .range(0, 1);
       f.add("epsilon", &Params::epsilon, "epsilon of AdamW").at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
-      f.add("decoupled", &Params::decoupled,
-            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
-            "weight_decay");
+      describe_decay(f);
       f.add("split", &Params::split,
             "part of the name of fused matrices whose parts are orthogonalized by themselves, such "
             "as query_key_value; of none if not set");
@@ -84,6 +82,7 @@ class Muon final : public kit::Optimizer {
   };
 
   explicit Muon(const Params& params) : params_(params) {
+    params.check();
     kit::expects(params.momentum < 1, "momentum: got 1, wanted less");
     kit::expects(params.split || (!params.split_parts && !params.split_rows),
                  "split_parts and split_rows: wanted only beside `split`");
@@ -100,7 +99,8 @@ class Muon final : public kit::Optimizer {
     for (const quench_parameter_info& tensor : tensors) {
       const std::string name = tensor.name;
       Tensor made;
-      if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
+      made.hidden = tensor.role == QUENCH_ROLE_MATRIX;
+      if (made.hidden && tensor.dimensions == 2) {
         made.rows = tensor.shape[0];
         made.columns = tensor.shape[1];
         if (params_.split && name.find(*params_.split) != std::string::npos) {
@@ -125,7 +125,7 @@ class Muon final : public kit::Optimizer {
     kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
     const Tensor& tensor = tensors_[args.tensor];
     const Views views = views_of(args, state_.device(), tensor.first.size());
-    const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
+    const double decay = params_.removed(args, tensor.hidden);
     if (!tensor.second.empty()) {
       const AdamWStep numbers = adamw_step(args.step, args.lr, decay, params_.betas[0],
                                            params_.betas[1], params_.epsilon, args.gradient_scale);
@@ -152,6 +152,7 @@ class Muon final : public kit::Optimizer {
 
  private:
   struct Tensor {
+    bool hidden = false;  // whether it is a hidden matrix
     int64_t rows = 0;
     int64_t columns = 0;
     FusedRows fused;

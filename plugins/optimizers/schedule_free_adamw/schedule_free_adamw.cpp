@@ -7,7 +7,9 @@
 // |              |             |             |        | β₂: decay of the second moment          |
 // | epsilon      | number      | 1e-8        | >= 0   | added to the second moment's root       |
 // | weight_decay | number      | 0.1         | >= 0   | λ, taken at y                           |
-// | decoupled    | bool        | false       |        | false: lr·λ per step; true: (lr/peak)·λ |
+// | decoupled    | bool        | false       |        | older name of decay: independent        |
+// | decay        | choice      |             |        | coupled if not set, independent or      |
+// |              |             |             |        | corrected, as of adamw                  |
 //
 //   optimizer: {schedule_free_adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
 //
@@ -26,6 +28,7 @@
 #include "optimizers/shared/schedule_free_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
+#include "optimizers/shared/weight_decay.hpp"
 #include "quench/kit/optimizer.hpp"
 
 namespace quench::optimizers {
@@ -34,25 +37,21 @@ namespace {
 
 class ScheduleFreeAdamW final : public kit::Optimizer {
  public:
-  struct Params {
+  struct Params : DecaySettings {
     std::vector<double> betas = {0.9, 0.95};
     double epsilon = 1e-8;
-    double weight_decay = 0.1;
-    bool decoupled = false;
     static void describe(kit::Fields<Params>& f) {
       f.add("betas", &Params::betas,
             "the point between iterate and average where gradients are taken; decay of the second "
             "moment")
           .range(0, 1);
       f.add("epsilon", &Params::epsilon, "added to the root of the second moment").at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
-      f.add("decoupled", &Params::decoupled,
-            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
-            "weight_decay");
+      describe_decay(f);
     }
   };
 
   explicit ScheduleFreeAdamW(const Params& params) : params_(params) {
+    params.check();
     kit::expects(params.betas.size() == 2 && params.betas[0] > 0 && params.betas[0] < 1 &&
                      params.betas[1] < 1,
                  "betas: wanted two numbers below 1, the first above 0");
@@ -66,7 +65,8 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
       const std::string name = tensor.name;
       tensors_.push_back({state_.add("z/" + name, shape_of(tensor)),
                           state_.add("second_moment/" + name, shape_of(tensor)),
-                          state_.add_numbers("average/" + name, {3})});
+                          state_.add_numbers("average/" + name, {3}),
+                          tensor.role == QUENCH_ROLE_MATRIX});
     }
   }
 
@@ -93,7 +93,7 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
             1 / std::sqrt(1 - std::pow(params_.betas[1], static_cast<double>(args.step)))),
         static_cast<float>(params_.epsilon),
         static_cast<float>(args.lr),
-        static_cast<float>(decay_of(args, params_.weight_decay, params_.decoupled)),
+        static_cast<float>(params_.removed(args, tensor.hidden)),
         static_cast<float>(c),
         static_cast<float>(args.lr * (1 - params_.betas[0] * (1 - c)))};
     if (state_.is_on_device()) {
@@ -144,6 +144,7 @@ class ScheduleFreeAdamW final : public kit::Optimizer {
     std::span<float> z;
     std::span<float> second;
     std::span<double> average;
+    bool hidden = false;  // whether it is a hidden matrix
   };
 
   // to = from, both where the weights are.

@@ -5,13 +5,15 @@
 // | momentum     | number | 0.9     | [0, 1) | share of the last update that is kept    |
 // | nesterov     | bool   | false   |        | step along g + momentum·m instead of m   |
 // | weight_decay | number | 0       | >= 0   | λ                                        |
-// | decoupled    | bool   | false   |        | false: a step removes lr·λ of a weight;  |
-// |              |        |         |        | true: (lr/peak)·λ. Bypasses the momentum |
+// | decoupled    | bool   | false   |        | older name of decay: independent         |
+// | decay        | choice |         |        | coupled if not set, independent or       |
+// |              |        |         |        | corrected, as of adamw                   |
 //
 //   optimizer: {sgd: {momentum: 0.9}}
 //
-// m ← momentum·m + g;  w ← (1 − decay) w − lr·m. Sutskever et al., "On the importance of
-// initialization and momentum in deep learning", ICML 2013. State: the momentum, float32.
+// m ← momentum·m + g;  w ← (1 − decay) w − lr·m; decay bypasses the momentum. Sutskever et al., "On
+// the importance of initialization and momentum in deep learning", ICML 2013. State: the momentum,
+// float32.
 #include <string>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
+#include "optimizers/shared/weight_decay.hpp"
 #include "quench/kit/optimizer.hpp"
 
 namespace quench::optimizers {
@@ -27,39 +30,38 @@ namespace {
 
 class Sgd final : public kit::Optimizer {
  public:
-  struct Params {
+  struct Params : DecaySettings {
     double momentum = 0.9;
     bool nesterov = false;
-    double weight_decay = 0;
-    bool decoupled = false;
+    Params() { weight_decay = 0; }
     static void describe(kit::Fields<Params>& f) {
       f.add("momentum", &Params::momentum, "share of the last update that is kept").range(0, 1);
       f.add("nesterov", &Params::nesterov, "whether to step along g + momentum * m instead of m");
-      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
-      f.add("decoupled", &Params::decoupled,
-            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
-            "weight_decay");
+      describe_decay(f);
     }
   };
 
   explicit Sgd(const Params& params) : params_(params) {
+    params.check();
     kit::expects(params.momentum < 1, "momentum: got 1, wanted less");
   }
 
   void begin(std::span<const quench_parameter_info> tensors, quench_device device) override {
     expect_host_memory_or_kernels(device);
     state_.begin(device);
-    momenta_.clear();
+    tensors_.clear();
     for (const quench_parameter_info& tensor : tensors) {
-      momenta_.push_back(state_.add("momentum/" + std::string(tensor.name), shape_of(tensor)));
+      tensors_.push_back({state_.add("momentum/" + std::string(tensor.name), shape_of(tensor)),
+                          tensor.role == QUENCH_ROLE_MATRIX});
     }
   }
 
   void step(const quench_step_args& args) override {
-    kit::expects(args.tensor < momenta_.size(), "step: no such tensor");
-    const std::span<float> momentum = momenta_[args.tensor];
+    kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
+    const Tensor& tensor = tensors_[args.tensor];
+    const std::span<float> momentum = tensor.momentum;
     const Views views = views_of(args, state_.device(), momentum.size());
-    const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
+    const double decay = params_.removed(args, tensor.hidden);
     const SgdStep numbers = {static_cast<float>(args.gradient_scale), static_cast<float>(1 - decay),
                              static_cast<float>(params_.momentum), params_.nesterov ? 1.0F : 0.0F,
                              static_cast<float>(args.lr)};
@@ -82,9 +84,14 @@ class Sgd final : public kit::Optimizer {
   }
 
  private:
+  struct Tensor {
+    std::span<float> momentum;
+    bool hidden = false;  // whether it is a hidden matrix
+  };
+
   Params params_;
   State state_;
-  std::vector<std::span<float>> momenta_;
+  std::vector<Tensor> tensors_;
 };
 
 }  // namespace

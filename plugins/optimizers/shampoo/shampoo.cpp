@@ -7,7 +7,8 @@
 // | epsilon                | number      | 1e-8        | >= 0     | of Adam                      |
 // | factor_epsilon         | number      | 1e-12       | >= 0     | added to a factor's diagonal |
 // | weight_decay           | number      | 0.1         | >= 0     | λ                            |
-// | decoupled              | bool        | false       |          | false: lr·λ; true: lr/peak·λ |
+// | decoupled              | bool        | false       |          | older name of independent    |
+// | decay                  | choice      |             |          | as of adamw                  |
 // | precondition_frequency | int         | 10          | >= 1     | steps between inverse roots  |
 // | max_precond_dim        | int         | 2048        | 1..16384 | a longer side has none       |
 //
@@ -43,6 +44,7 @@
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
+#include "optimizers/shared/weight_decay.hpp"
 #include "quench/kit/optimizer.hpp"
 #include "quench/kit/torch.hpp"
 #include "shared/matrix/product.hpp"
@@ -70,12 +72,10 @@ struct Factor {
 
 class Shampoo final : public kit::Optimizer {
  public:
-  struct Params {
+  struct Params : DecaySettings {
     std::vector<double> betas = {0.9, 0.95};
     double epsilon = 1e-8;
     double factor_epsilon = 1e-12;
-    double weight_decay = 0.1;
-    bool decoupled = false;
     int64_t precondition_frequency = 10;
     int64_t max_precond_dim = 2048;
     static void describe(kit::Fields<Params>& f) {
@@ -87,10 +87,7 @@ class Shampoo final : public kit::Optimizer {
           .at_least(0);
       f.add("factor_epsilon", &Params::factor_epsilon, "added to the diagonal of L and R")
           .at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
-      f.add("decoupled", &Params::decoupled,
-            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
-            "weight_decay");
+      describe_decay(f);
       f.add("precondition_frequency", &Params::precondition_frequency,
             "steps between new inverse roots; before the first a step is Adam's")
           .at_least(1);
@@ -101,6 +98,7 @@ class Shampoo final : public kit::Optimizer {
   };
 
   explicit Shampoo(const Params& params) : params_(params) {
+    params.check();
     kit::expects(params.betas.size() == 2 && params.betas[0] < 1 && params.betas[1] < 1,
                  "betas: wanted two numbers below 1");
   }
@@ -116,7 +114,8 @@ class Shampoo final : public kit::Optimizer {
       Tensor made;
       made.first = state_.add("first_moment/" + name, shape_of(tensor));
       made.second = state_.add("second_moment/" + name, shape_of(tensor));
-      if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
+      made.hidden = tensor.role == QUENCH_ROLE_MATRIX;
+      if (made.hidden && tensor.dimensions == 2) {
         made.rows = tensor.shape[0];
         made.columns = tensor.shape[1];
         made.left = factor_of("left", name, tensor.shape[0]);
@@ -131,8 +130,8 @@ class Shampoo final : public kit::Optimizer {
     const Tensor& tensor = tensors_[args.tensor];
     const Views views = views_of(args, state_.device(), tensor.first.size());
     const AdamWStep numbers =
-        adamw_step(args.step, args.lr, decay_of(args, params_.weight_decay, params_.decoupled),
-                   params_.betas[0], params_.betas[1], params_.epsilon, args.gradient_scale);
+        adamw_step(args.step, args.lr, params_.removed(args, tensor.hidden), params_.betas[0],
+                   params_.betas[1], params_.epsilon, args.gradient_scale);
     if (!tensor.left.used() && !tensor.right.used()) {
       return step_as_adamw(numbers, tensor, views);
     }
@@ -154,7 +153,8 @@ class Shampoo final : public kit::Optimizer {
   struct Tensor {
     std::span<float> first;
     std::span<float> second;
-    int64_t rows = 0;  // of a hidden matrix
+    bool hidden = false;  // whether it is a hidden matrix
+    int64_t rows = 0;     // of one
     int64_t columns = 0;
     Factor left, right;
   };

@@ -12,8 +12,7 @@ AdamWSteps::AdamWSteps(AdamWSettings settings) : settings_(std::move(settings)) 
   const std::vector<double>& betas = settings_.betas;
   kit::expects(betas.size() == 2 && betas[0] < 1 && betas[1] < 1,
                "betas: wanted two numbers below 1");
-  kit::expects(!settings_.decoupled || settings_.decay.value_or("coupled") == "coupled",
-               "decoupled: got true beside a `decay`, wanted one of them");
+  settings_.check();
 }
 
 void AdamWSteps::begin(std::span<const quench_parameter_info> tensors, quench_device device) {
@@ -33,7 +32,7 @@ void AdamWSteps::step(const quench_step_args& args) {
   const Moments& moments = moments_[args.tensor];
   const Views views = views_of(args, state_.device(), moments.first.size());
   const AdamWStep numbers =
-      adamw_step(args.step, args.lr, decay(args, moments.hidden), settings_.betas[0],
+      adamw_step(args.step, args.lr, settings_.removed(args, moments.hidden), settings_.betas[0],
                  settings_.betas[1], settings_.epsilon, args.gradient_scale);
   if (state_.is_on_device()) {
     return update_on_device(AdamWElements{numbers, views.weight.data(), views.gradient.data(),
@@ -44,14 +43,6 @@ void AdamWSteps::step(const quench_step_args& args) {
     adamw_update(numbers, &views.weight[begin], &views.gradient[begin], &moments.first[begin],
                  &moments.second[begin], end - begin);
   });
-}
-
-double AdamWSteps::decay(const quench_step_args& args, bool hidden) const {
-  const bool independent = settings_.decoupled || settings_.decay == "independent";
-  const double taken = decay_of(args, settings_.weight_decay, independent);
-  return settings_.decay == "corrected" && hidden && args.peak_lr > 0
-             ? taken * (args.lr / args.peak_lr)
-             : taken;
 }
 
 bool AdamWSteps::state(uint64_t index, const char*& name, quench_tensor& view) {

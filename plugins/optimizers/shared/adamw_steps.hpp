@@ -3,24 +3,20 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "optimizers/shared/state.hpp"
+#include "optimizers/shared/weight_decay.hpp"
 #include "quench/kit/optimizer.hpp"
 #include "quench/kit/parameters.hpp"
 
 namespace quench::optimizers {
 
 // Parameters of a plugin derive from these.
-struct AdamWSettings {
+struct AdamWSettings : DecaySettings {
   std::vector<double> betas = {0.9, 0.95};
   double epsilon = 1e-8;
-  double weight_decay = 0.1;
-  bool decoupled = false;
-  std::optional<std::string> decay;
 };
 
 template <typename Params>
@@ -31,14 +27,7 @@ void describe_adamw(kit::Fields<Params>& fields) {
   };
   add("betas", &AdamWSettings::betas, "decay of the first and second moment, per step").range(0, 1);
   add("epsilon", &AdamWSettings::epsilon, "added to the root of the second moment").at_least(0);
-  add("weight_decay", &AdamWSettings::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
-  add("decoupled", &AdamWSettings::decoupled,
-      "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * weight_decay");
-  add("decay", &AdamWSettings::decay,
-      "what a step removes of a weight: coupled, as if not set: lr * weight_decay; independent: "
-      "(lr / peak) * weight_decay, as `decoupled`; corrected: lr * (lr / peak) * weight_decay of "
-      "hidden matrices, and as coupled of all else")
-      .choices("coupled|independent|corrected");
+  describe_decay(fields);
 }
 
 // State: both moments, float32, where the weights are.
@@ -56,8 +45,6 @@ class AdamWSteps : public kit::Optimizer {
     std::span<float> second;
     bool hidden = false;  // whether it is a hidden matrix
   };
-  // The share of a weight that a step removes.
-  double decay(const quench_step_args& args, bool hidden) const;
 
   AdamWSettings settings_;
   State state_;

@@ -1,4 +1,4 @@
-// The common part of the rules: checks the arguments of a step and computes its weight decay.
+// The common part of the rules: checks the arguments of a step and divides its work into tasks.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,6 @@ inline Views views_of(const quench_step_args& args, quench_device device, size_t
   kit::expects(out.weight.size() == elements && out.gradient.size() == elements,
                "step: weight and gradient: wanted the shape given to `begin`");
   return out;
-}
-
-// The share of a weight that a step removes. Coupled to the rate: lr·λ, like torch.optim.AdamW.
-// Decoupled (Loshchilov and Hutter 2019, equation 12): (lr / peak)·λ, where λ alone says how much a
-// step removes at the peak rate.
-inline double decay_of(const quench_step_args& args, double weight_decay, bool decoupled) {
-  if (args.decays == 0 || args.lr == 0) {
-    return 0;
-  }
-  return weight_decay * (decoupled ? args.lr / args.peak_lr : args.lr);
 }
 
 // Calls body(begin, end) over all elements, in tasks.

@@ -6,7 +6,8 @@
 // | betas                  | number list | [0.95, 0.95] | [0, 1)   | decay of the moments         |
 // | epsilon                | number      | 1e-8         | >= 0     | added to the root            |
 // | weight_decay           | number      | 0.1          | >= 0     | λ                            |
-// | decoupled              | bool        | false        |          | false: lr·λ; true: lr/peak·λ |
+// | decoupled              | bool        | false        |          | older name of independent    |
+// | decay                  | choice      |              |          | as of adamw                  |
 // | precondition_frequency | int         | 10           | >= 1     | steps between new eigenbases |
 // | max_precond_dim        | int         | 2048         | 1..16384 | a longer side keeps its own  |
 //
@@ -41,6 +42,7 @@
 #include "optimizers/shared/sgd_rule.hpp"
 #include "optimizers/shared/state.hpp"
 #include "optimizers/shared/step.hpp"
+#include "optimizers/shared/weight_decay.hpp"
 #include "optimizers/soap/eigenbasis.hpp"
 #include "quench/kit/optimizer.hpp"
 #include "quench/kit/torch.hpp"
@@ -52,11 +54,9 @@ namespace {
 
 class Soap final : public kit::Optimizer {
  public:
-  struct Params {
+  struct Params : DecaySettings {
     std::vector<double> betas = {0.95, 0.95};
     double epsilon = 1e-8;
-    double weight_decay = 0.1;
-    bool decoupled = false;
     int64_t precondition_frequency = 10;
     int64_t max_precond_dim = 2048;
     static void describe(kit::Fields<Params>& f) {
@@ -64,10 +64,7 @@ class Soap final : public kit::Optimizer {
             "decay of the first and second moment, the latter also of L and R, per step")
           .range(0, 1);
       f.add("epsilon", &Params::epsilon, "added to the root of the second moment").at_least(0);
-      f.add("weight_decay", &Params::weight_decay, "weight decay λ, see `decoupled`").at_least(0);
-      f.add("decoupled", &Params::decoupled,
-            "false: a step removes lr * weight_decay of a weight; true: (lr / peak) * "
-            "weight_decay");
+      describe_decay(f);
       f.add("precondition_frequency", &Params::precondition_frequency,
             "steps between new eigenbases")
           .at_least(1);
@@ -78,6 +75,7 @@ class Soap final : public kit::Optimizer {
   };
 
   explicit Soap(const Params& params) : params_(params) {
+    params.check();
     kit::expects(params.betas.size() == 2 && params.betas[0] < 1 && params.betas[1] < 1,
                  "betas: wanted two numbers below 1");
   }
@@ -93,7 +91,8 @@ class Soap final : public kit::Optimizer {
       Tensor made;
       made.first = state_.add("first_moment/" + name, shape_of(tensor));
       made.second = state_.add("second_moment/" + name, shape_of(tensor));
-      if (tensor.role == QUENCH_ROLE_MATRIX && tensor.dimensions == 2) {
+      made.hidden = tensor.role == QUENCH_ROLE_MATRIX;
+      if (made.hidden && tensor.dimensions == 2) {
         made.left = basis_of("left", name, tensor.shape[0]);
         made.right = basis_of("right", name, tensor.shape[1]);
       }
@@ -105,7 +104,7 @@ class Soap final : public kit::Optimizer {
     kit::expects(args.tensor < tensors_.size(), "step: no such tensor");
     const Tensor& tensor = tensors_[args.tensor];
     const Views views = views_of(args, state_.device(), tensor.first.size());
-    const double decay = decay_of(args, params_.weight_decay, params_.decoupled);
+    const double decay = params_.removed(args, tensor.hidden);
     if (tensor.left.used() || tensor.right.used()) {
       step_matrix(args, tensor, views, decay);
       return;
@@ -124,6 +123,7 @@ class Soap final : public kit::Optimizer {
 
  private:
   struct Tensor {
+    bool hidden = false;  // whether it is a hidden matrix
     std::span<float> first;
     std::span<float> second;  // of a hidden matrix: in the eigenbasis
     Eigenbasis left, right;

@@ -134,8 +134,33 @@ TEST_CASE(
   follow(stepped, AdamWReference(), 20, false, role == QUENCH_ROLE_MATRIX);
 }
 
-TEST_CASE("adamw refuses two names for its decay", "[optimizers][adamw]") {
-  const quench_item& item = plugin_item(library_of("adamw"), "optimizer");
+TEST_CASE("each optimizer with weight decay has the same three decays", "[optimizers]") {
+  const std::string id = GENERATE("adamw", "sgd", "schedule_free_adamw", "muon", "soap", "shampoo");
+  const int32_t role = GENERATE(QUENCH_ROLE_MATRIX, QUENCH_ROLE_EMBEDDING);
+  const bool hidden = role == QUENCH_ROLE_MATRIX;
+  const auto after = [&](const nlohmann::json& parameters) {
+    Stepped stepped(id, parameters, 7, 13, role);
+    for (int step = 1; step <= 3; ++step) {
+      // The rate is half its peak, and all are powers of two: products of them are exact.
+      stepped.step({step, 1.0 / 128, 1.0 / 64, 0, false, 1},
+                   numbers(static_cast<uint64_t>(step), 7 * 13));
+    }
+    return stepped.weight();
+  };
+  const auto coupled = [&](double decay) { return after({{"weight_decay", decay}}); };
+  CAPTURE(id, hidden);
+  CHECK(after({{"weight_decay", 4}, {"decay", "coupled"}}) == coupled(4));
+  const std::vector<float> independent = after({{"weight_decay", 0.125}, {"decay", "independent"}});
+  CHECK(independent == coupled(0.125 * 64));
+  CHECK(independent == after({{"weight_decay", 0.125}, {"decoupled", true}}));
+  CHECK(after({{"weight_decay", 4}, {"decay", "corrected"}}) == coupled(hidden ? 2 : 4));
+  CHECK(coupled(2) != coupled(4));
+}
+
+TEST_CASE("optimizers refuse two names for their decay", "[optimizers]") {
+  const std::string id = GENERATE("adamw", "sgd", "schedule_free_adamw", "muon", "soap", "shampoo",
+                                  "sam", "trace_penalty", "noise_injection", "qat");
+  const quench_item& item = plugin_item(library_of(id), "optimizer");
   const std::string json = complete_parameters(item, {{"decoupled", true}, {"decay", "corrected"}});
   quench_error error{sizeof error, 0, {}};
   quench_optimizer* made = nullptr;
