@@ -27,6 +27,11 @@ struct TrainingValidation {
   int64_t every = 0;  // steps between validations; 0: at checkpoints only
 };
 
+struct TrainingOptimizer {
+  const PluginDescription* plugin = nullptr;
+  nlohmann::json parameters;
+};
+
 // Everything that the weights after a step depend on, except the learning rates.
 struct TrainingRecipe {
   const PluginDescription* family = nullptr;
@@ -35,8 +40,7 @@ struct TrainingRecipe {
   std::string tokenizer;      // path or "bytes"
   std::string tokenizer_key;  // TokenizerIdentity::key
   std::optional<int32_t> document_end;
-  const PluginDescription* optimizer = nullptr;
-  nlohmann::json optimizer_parameters;
+  TrainingOptimizer optimizer;
   uint64_t batch = 1;        // sequences per step
   uint64_t micro_batch = 1;  // sequences per forward; divides the batch
   uint64_t length = 2;       // ids per sequence
@@ -52,6 +56,9 @@ struct TrainingRecipe {
 // SHA-256 of all that is in a recipe, by content: plugins by their code and the libraries that
 // compute, the host by its arithmetic, the machine by its kind.
 std::string recipe_key(const TrainingRecipe& recipe);
+
+// The same of an optimizer alone.
+std::string optimizer_key(const TrainingOptimizer& optimizer);
 
 // An average over some steps of one branch, computed during training.
 struct LiveAverage {
@@ -69,6 +76,8 @@ struct TrainingBranch {
   std::vector<LiveAverage> averages;
   // Of the data after `begin`: the seed of their order, in place of the recipe's.
   std::optional<uint64_t> order{};
+  // Of the steps after `begin`, in place of the recipe's; takes over the state of that one.
+  std::optional<TrainingOptimizer> optimizer{};
   int64_t steps() const { return *schedule.steps; }
 };
 
@@ -76,6 +85,9 @@ struct Training {
   TrainingRecipe recipe;
   std::optional<TrainingValidation> validation;
   std::vector<TrainingBranch> branches;  // the first one has no parent; the others fork from it
+
+  // The recipe of the steps after a branch's `begin`.
+  TrainingRecipe recipe_of(const TrainingBranch& branch) const;
 };
 
 }  // namespace quench

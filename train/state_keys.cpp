@@ -10,8 +10,8 @@
 namespace quench {
 
 StateKeys::StateKeys(std::string recipe, const LearningRateSchedule& schedule,
-                     std::optional<DataOrder> order)
-    : schedule_(schedule), order_(order), blocks_{std::move(recipe)} {
+                     std::optional<RecipeChange> change)
+    : schedule_(schedule), change_(std::move(change)), blocks_{std::move(recipe)} {
   for (int64_t block = 0; block < *schedule.steps / kBlock; ++block) {
     blocks_.push_back(
         sha256_hex(blocks_.back() + rates_of(block * kBlock + 1, (block + 1) * kBlock)));
@@ -34,10 +34,10 @@ std::string StateKeys::at(int64_t step) const {
   if (step < 0 || block >= blocks_.size()) {
     fail(QUENCH_INTERNAL, "state keys: no step {}", step);
   }
-  const std::string order = order_ && step > order_->after
-                                ? fmt::format("order {} after {} ", order_->seed, order_->after)
-                                : "";
-  return sha256_hex(fmt::format("{} {} {}", blocks_[block], step, order) +
+  const std::string change = change_ && step > change_->after
+                                 ? fmt::format("{}after {} ", change_->what, change_->after)
+                                 : "";
+  return sha256_hex(fmt::format("{} {} {}", blocks_[block], step, change) +
                     rates_of(static_cast<int64_t>(block) * kBlock + 1, step));
 }
 

@@ -10,10 +10,10 @@
 
 namespace quench {
 
-// Another order of the data from a step on.
-struct DataOrder {
-  int64_t after = 0;  // the last step in the recipe's order
-  uint64_t seed = 0;
+// What a fork changes of the recipe.
+struct RecipeChange {
+  int64_t after = 0;  // the last step that follows the recipe itself
+  std::string what;   // such as "order 3 "
 };
 
 // The keys of the states along one schedule. States with the same recipe, the same rates and the
@@ -22,7 +22,7 @@ struct DataOrder {
 class StateKeys {
  public:
   StateKeys(std::string recipe, const LearningRateSchedule& schedule,
-            std::optional<DataOrder> order = std::nullopt);
+            std::optional<RecipeChange> change = std::nullopt);
   // 64 hexadecimal digits.
   std::string at(int64_t step) const;
 
@@ -31,7 +31,7 @@ class StateKeys {
   std::string rates_of(int64_t first, int64_t last) const;  // as bytes
 
   LearningRateSchedule schedule_;
-  std::optional<DataOrder> order_;
+  std::optional<RecipeChange> change_;
   std::vector<std::string> blocks_;  // [i]: all updates of the first i blocks
 };
 

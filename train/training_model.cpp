@@ -45,7 +45,7 @@ TrainingModel::TrainingModel(Catalog& catalog, const TrainingRecipe& recipe,
                              const quench_source* source)
     : recipe_(recipe),
       model_(open(catalog, recipe, source)),
-      optimizer_(catalog, *recipe.optimizer, recipe.optimizer_parameters) {
+      optimizer_(catalog, *recipe.optimizer.plugin, recipe.optimizer.parameters) {
   gradients_ = static_cast<const quench_model_gradient*>(model_.extension(QUENCH_MODEL_GRADIENT));
   if (gradients_ == nullptr || gradients_->struct_size < sizeof *gradients_ ||
       gradients_->gradient == nullptr) {
@@ -110,7 +110,7 @@ void TrainingModel::begin(Catalog& catalog) {
   }
   if (device_vectors(model_) == nullptr) {
     reason = model_.label() + ": has no vectors on its device";
-  } else if (catalog.placed(*recipe_.optimizer).placement == Placement::kOwn) {
+  } else if (catalog.placed(*recipe_.optimizer.plugin).placement == Placement::kOwn) {
     reason = optimizer_.label() + ": runs in a process of its own";
   } else {
     try {

@@ -36,19 +36,24 @@ void check_is_there(const TrainedStates& states, const std::string& key, int64_t
 
 }  // namespace
 
-TrainingModel SegmentTrainer::open(Catalog& catalog, const Training& training,
-                                   const TrainingSegment& segment, const TrainedStates& states,
-                                   const StateKeys& keys) {
-  if (segment.from == 0) {
-    return TrainingModel(catalog, training.recipe);
+TrainingModel SegmentTrainer::open(Catalog& catalog, const TrainingBranch& branch,
+                                   const TrainingRecipe& recipe, int64_t from,
+                                   const TrainedStates& states, const StateKeys& keys) {
+  if (from == 0) {
+    return TrainingModel(catalog, recipe);
   }
-  const std::string key = keys.at(segment.from);
+  const std::string key = keys.at(from);
   check(states, states.optimizer_path(key));
   check(states, states.weights_path(key));
   try {
-    return TrainingModel(catalog, training.recipe, states, key);
-  } catch (const Error&) {
-    check_is_there(states, key, segment.from);
+    return TrainingModel(catalog, recipe, states, key);
+  } catch (const Error& error) {
+    check_is_there(states, key, from);
+    if (branch.optimizer && from == branch.begin && error.code() == QUENCH_DATA_LOSS) {
+      fail(QUENCH_INVALID_ARGUMENT,
+           "train: fork {}: optimizer {} cannot take over the state of the training's: {}",
+           printable(branch.name), recipe.optimizer.plugin->id, error.what());
+    }
     throw;
   }
 }
@@ -58,7 +63,7 @@ SegmentTrainer::SegmentTrainer(Catalog& catalog, const Training& training,
                                const TrainingBatches& batches, const TrainingBatches* validation,
                                double state_seconds)
     : training_(training),
-      recipe_(training.recipe),
+      recipe_(training.recipe_of(training.branches[segment.branch])),
       branch_(training.branches[segment.branch]),
       segment_(segment),
       states_(states),
@@ -66,7 +71,8 @@ SegmentTrainer::SegmentTrainer(Catalog& catalog, const Training& training,
       validation_(validation),
       state_seconds_(state_seconds),
       keys_(state_keys(training)[segment.branch]),
-      model_(open(catalog, training, segment, states, keys_)),
+      model_(
+          open(catalog, training.branches[segment.branch], recipe_, segment.from, states, keys_)),
       averages_(catalog, branch_.averages, segment.averages, model_.size(),
                 recipe_.tokens_per_step()) {
   announce();

@@ -52,8 +52,8 @@ class SegmentTrainer {
     bool keeps_optimizer = true;
   };
 
-  static TrainingModel open(Catalog& catalog, const Training& training,
-                            const TrainingSegment& segment, const TrainedStates& states,
+  static TrainingModel open(Catalog& catalog, const TrainingBranch& branch,
+                            const TrainingRecipe& recipe, int64_t from, const TrainedStates& states,
                             const StateKeys& keys);
   void take_over();
   void announce() const;
@@ -77,7 +77,7 @@ class SegmentTrainer {
   CheckpointFiles files(int64_t step, const State& state) const;
 
   const Training& training_;
-  const TrainingRecipe& recipe_;
+  TrainingRecipe recipe_;  // of the branch
   const TrainingBranch& branch_;
   const TrainingSegment& segment_;
   TrainedStates& states_;

@@ -31,9 +31,16 @@ std::vector<StateKeys> state_keys(const Training& training) {
   const std::string recipe = recipe_key(training.recipe);
   std::vector<StateKeys> out;
   for (const TrainingBranch& branch : training.branches) {
+    std::string change;
+    if (branch.order) {
+      change += fmt::format("order {} ", *branch.order);
+    }
+    if (branch.optimizer) {
+      change += fmt::format("optimizer {} ", optimizer_key(*branch.optimizer));
+    }
     out.emplace_back(
         recipe, branch.schedule,
-        branch.order ? std::optional(DataOrder{branch.begin, *branch.order}) : std::nullopt);
+        change.empty() ? std::nullopt : std::optional(RecipeChange{branch.begin, change}));
   }
   return out;
 }

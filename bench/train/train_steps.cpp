@@ -89,10 +89,10 @@ int main(int argc, char** argv) {
   TrainingRecipe recipe;
   recipe.family = &catalog.require("model", "gpt_neox");
   recipe.config = config_of(shape);
-  recipe.optimizer = &catalog.require("optimizer", "adamw");
+  recipe.optimizer.plugin = &catalog.require("optimizer", "adamw");
   std::vector<ParameterProblem> problems;
-  recipe.optimizer_parameters =
-      complete_parameters(*recipe.optimizer, nlohmann::json::object(), problems);
+  recipe.optimizer.parameters =
+      complete_parameters(*recipe.optimizer.plugin, nlohmann::json::object(), problems);
   recipe.batch = recipe.micro_batch = shape.batch;
   recipe.length = shape.length;
   recipe.clip = 1;

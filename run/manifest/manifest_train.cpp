@@ -40,6 +40,11 @@ const Fields<Fork> kFork([](Fields<Fork>& f) {
   f.amount("every", &Fork::every, "Steps between its checkpoints");
   f.integer("order", &Fork::order, 0, kMaxSeed,
             "Seed of the order in which its data come, in place of the training's");
+  f.own(
+      "optimizer",
+      [](const Catalog& catalog) { return plugin_schema(catalog, QUENCH_KIND_OPTIMIZER); },
+      [](MappingReader& reader, Fork& fork) { fork.optimizer = read_plugin(reader, "optimizer"); },
+      "Optimizer of its steps, in place of the training's, whose state it takes over");
   f.choice("mark", &Fork::mark, branch_marks());
 });
 
@@ -228,7 +233,11 @@ const Fields<Training> kTraining([](Fields<Training>& f) {
   f.seed(&Training::seed, "train.seed");
   f.name("branch", &Training::branch, "Name of the branch of the whole run");
   f.choice("mark", &Training::mark, branch_marks());
-  f.each("forks", kFork.schema(), read_fork).or_null();
+  f.each("forks", nullptr, read_fork)
+      .schema([](const Catalog& catalog) -> json {
+        return {{"type", "object"}, {"additionalProperties", kFork.schema(catalog)}};
+      })
+      .or_null();
 });
 
 }  // namespace

@@ -21,6 +21,7 @@ struct ManifestFork {
   int64_t begin = 0;              // the last step that it shares
   int64_t every = 0;              // steps between its checkpoints
   std::optional<uint64_t> order;  // seed of the order of its data; else the training's
+  ManifestPlugin optimizer;       // of its own steps; else the training's
   std::string mark;
 };
 

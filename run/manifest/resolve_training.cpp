@@ -69,13 +69,12 @@ bool TrainingResolver::resolve_corpus(const PlacedText& entry, TrainingCorpus& o
   return !out.fingerprint.empty();
 }
 
-bool TrainingResolver::resolve_optimizer() {
-  auto optimizer = plugins_.resolve("optimizer", spec_.optimizer);
+bool TrainingResolver::resolve_optimizer(const ManifestPlugin& written, TrainingOptimizer& out) {
+  auto optimizer = plugins_.resolve("optimizer", written);
   if (!optimizer) {
     return false;
   }
-  training_->recipe.optimizer = optimizer->plugin;
-  training_->recipe.optimizer_parameters = std::move(optimizer->parameters);
+  out = {optimizer->plugin, std::move(optimizer->parameters)};
   return true;
 }
 
@@ -91,7 +90,7 @@ bool TrainingResolver::resolve_recipe(const std::string& tokenizer, quench_devic
     });
   }
   sound = resolve_corpus(spec_.corpus, recipe.corpus) && recipe.family != nullptr;
-  sound = resolve_optimizer() && sound;
+  sound = resolve_optimizer(spec_.optimizer, recipe.optimizer) && sound;
   if (!spec_.validation.corpus.value.empty()) {
     TrainingValidation validation;
     sound = resolve_corpus(spec_.validation.corpus, validation.corpus) && sound;
@@ -163,7 +162,13 @@ Trajectory TrainingResolver::resolve(const std::string& tokenizer, quench_device
   add_branch(spec_.branch, spec_.schedule, 0, spec_.every, spec_.at, spec_.place);
   for (const ManifestFork& fork : spec_.forks) {
     add_branch(fork.name, fork.schedule, fork.begin, fork.every, {}, fork.place);
-    training_->branches.back().order = fork.order;
+    TrainingBranch& branch = training_->branches.back();
+    branch.order = fork.order;
+    if (!fork.optimizer.id.empty() &&
+        !resolve_optimizer(fork.optimizer, branch.optimizer.emplace())) {
+      training_.reset();
+      return {};
+    }
   }
   keys_ = state_keys(*training_);
   Trajectory out;

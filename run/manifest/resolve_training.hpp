@@ -40,7 +40,7 @@ class TrainingResolver {
   bool resolve_recipe(const std::string& tokenizer, quench_device device);
   bool read_config(std::string& config);
   bool resolve_corpus(const PlacedText& entry, TrainingCorpus& out);
-  bool resolve_optimizer();
+  bool resolve_optimizer(const ManifestPlugin& written, TrainingOptimizer& out);
   void add_branch(const std::string& name, const LearningRateSchedule& schedule, int64_t begin,
                   int64_t every, const std::vector<int64_t>& at, const Place& place);
   CheckpointCell cell_at(size_t branch, int64_t step) const;

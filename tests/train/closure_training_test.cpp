@@ -66,6 +66,36 @@ TEST_CASE("closure training: stopped between two steps it goes on with the same 
   CHECK((training.outputs() == undisturbed));
 }
 
+TEST_CASE(
+    "closure training: a fork's own optimizer takes over the moments and goes on after a stop",
+    "[train]") {
+  SmallSettings settings;
+  const auto trained = [](const SmallSettings& wanted) {
+    const TemporaryDir home;
+    SmallTraining training(home / "h", wanted);
+    CHECK(training.run());
+    return training.outputs();
+  };
+  const Outputs plain = trained(settings);
+  settings.fork_optimizer = "sam";
+  settings.fork_parameters = {{"rho", 0}};
+  // Without a neighbour sam is adamw, so all bytes are the same, those of the moments too.
+  const Outputs still = trained(settings);
+  CHECK(still.at("fork 10") == plain.at("fork 10"));
+  CHECK(still.at("fork optimizer") == plain.at("fork optimizer"));
+  settings.fork_parameters = {{"rho", 0.1}};
+  const Outputs flat = trained(settings);
+  CHECK(flat.at("trunk 12") == plain.at("trunk 12"));
+  CHECK(flat.at("fork 10") != plain.at("fork 10"));
+
+  const TemporaryDir home;
+  SmallTraining training(home / "h", settings);
+  CHECK_FALSE(training.run(14));  // 12 steps of the run and 2 of the fork
+  CHECK(training.run());
+  CHECK(training.has_said("training of fork: continuing from step 8 of 10"));
+  CHECK((training.outputs() == flat));
+}
+
 TEST_CASE("closure training: without a perturbation it is adamw, and with one it is not",
           "[train]") {
   const auto [optimizer, off, on] = GENERATE(table<std::string, nlohmann::json, nlohmann::json>({

@@ -31,9 +31,9 @@ TrainingRecipe recipe_of(Catalog& catalog, const std::string& family, const std:
   TrainingRecipe out;
   out.family = &catalog.require("model", family);
   out.config = kTinyConfig;
-  out.optimizer = &catalog.require("optimizer", optimizer);
+  out.optimizer.plugin = &catalog.require("optimizer", optimizer);
   std::vector<ParameterProblem> problems;
-  out.optimizer_parameters = complete_parameters(*out.optimizer, parameters, problems);
+  out.optimizer.parameters = complete_parameters(*out.optimizer.plugin, parameters, problems);
   REQUIRE(problems.empty());
   out.batch = 2 * kSequences;
   out.micro_batch = kSequences;

@@ -99,8 +99,8 @@ SmallTraining::SmallTraining(fs::path home, const SmallSettings& settings)
   recipe.config = kConfig;
   recipe.corpus = corpus_of(text, PartKind::kTraining);
   recipe.tokenizer = recipe.tokenizer_key = "bytes";
-  recipe.optimizer = built_catalog().find("optimizer", settings.optimizer);
-  recipe.optimizer_parameters = complete(*recipe.optimizer, settings.optimizer_parameters);
+  recipe.optimizer.plugin = built_catalog().find("optimizer", settings.optimizer);
+  recipe.optimizer.parameters = complete(*recipe.optimizer.plugin, settings.optimizer_parameters);
   recipe.seed = settings.seed;
   recipe.batch = 4;
   recipe.micro_batch = 2;
@@ -119,6 +119,10 @@ SmallTraining::SmallTraining(fs::path home, const SmallSettings& settings)
                                   6,
                                   {10},
                                   {average("lawa", {{"window", 2}, {"every", 2}}, {8, 10})}});
+  }
+  if (!settings.fork_optimizer.empty()) {
+    const PluginDescription* plugin = built_catalog().find("optimizer", settings.fork_optimizer);
+    training_.branches.back().optimizer = {plugin, complete(*plugin, settings.fork_parameters)};
   }
 }
 

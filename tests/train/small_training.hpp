@@ -21,6 +21,9 @@ struct SmallSettings {
   // "none".
   std::string averages = "shipped";
   bool forks = true;
+  // Of the fork's steps; "": that of the run.
+  std::string fork_optimizer;
+  nlohmann::json fork_parameters = nlohmann::json::object();
   bool validates = false;
   double state_seconds = 600;
 };

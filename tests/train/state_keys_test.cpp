@@ -32,11 +32,11 @@ TEST_CASE("state keys: every step, every recipe and every peak has its own", "[t
   CHECK(StateKeys("recipe", higher).at(3) != keys.at(3));
 }
 
-TEST_CASE("state keys: another order of the data parts from the step after which it holds",
+TEST_CASE("state keys: a change of the recipe parts from the step after which it holds",
           "[train]") {
   const StateKeys plain("recipe", wsd(600, 100));
-  const StateKeys other("recipe", wsd(600, 100), quench::DataOrder{500, 1});
-  const StateKeys third("recipe", wsd(600, 100), quench::DataOrder{500, 2});
+  const StateKeys other("recipe", wsd(600, 100), quench::RecipeChange{500, "order 1 "});
+  const StateKeys third("recipe", wsd(600, 100), quench::RecipeChange{500, "order 2 "});
   CHECK(other.at(500) == plain.at(500));
   for (const int64_t step : {501, 512, 600}) {
     CHECK(other.at(step) != plain.at(step));

@@ -60,7 +60,7 @@ TrainingRecipe recipe_of(const fs::path& model, const nlohmann::json& settings,
   TrainingRecipe out;
   out.family = built_catalog().find("model", "gpt_neox");
   out.config = test::read_file(model / "config.json");
-  out.optimizer = built_catalog().find("optimizer", optimizer);
+  out.optimizer.plugin = built_catalog().find("optimizer", optimizer);
   std::vector<ParameterProblem> problems;
   nlohmann::json given = {{"betas", settings.at("betas")},
                           {"epsilon", settings.at("epsilon")},
@@ -70,7 +70,7 @@ TrainingRecipe recipe_of(const fs::path& model, const nlohmann::json& settings,
       given[own] = settings.at(own);
     }
   }
-  out.optimizer_parameters = complete_parameters(*out.optimizer, given, problems);
+  out.optimizer.parameters = complete_parameters(*out.optimizer.plugin, given, problems);
   REQUIRE(problems.empty());
   out.batch = 8;
   out.micro_batch = 8;

@@ -180,6 +180,44 @@ TEST_CASE("training: forks take the data in orders of their own", "[train]") {
   CHECK(scene.log("other")[10].at("lr") == scene.log("same")[10].at("lr"));
 }
 
+TEST_CASE("training: a fork may step by an optimizer of its own, from the state of the training's",
+          "[train]") {
+  SceneSettings settings;
+  settings.rest =
+      "steps: 16, every: 4, forks: {plain: {steps: 16, decay_steps: 6}, still: {steps: 16, "
+      "decay_steps: 6, optimizer: {sam: {rho: 0}}}, flat: {steps: 16, decay_steps: 6, every: 3, "
+      "optimizer: {sam: {rho: 0.1}}}}";
+  const TrainingScene scene(settings);
+  scene.records();
+  // Without a neighbour sam is adamw, and it began with adamw's moments.
+  CHECK(quench::test::differences(scene.weights("still/step16"), scene.weights("plain/step16")) ==
+        "");
+  CHECK(scene.log("flat")[9] == scene.log("trunk")[9]);
+  CHECK(scene.log("flat")[10].at("loss") == scene.log("plain")[10].at("loss"));  // before its step
+  CHECK(scene.log("flat")[11].at("loss") != scene.log("plain")[11].at("loss"));
+  CHECK(scene.weights("flat/step16") != scene.weights("plain/step16"));
+
+  SECTION("its state must be that of the training's") {
+    SceneSettings other;
+    other.rest =
+        "steps: 16, every: 4, forks: {turned: {steps: 16, decay_steps: 6, optimizer: {sgd: {}}}}";
+    const TrainingScene refused(other);
+    const Ended ended = refused.run();
+    CHECK(ended.code == 1);
+    CHECK_THAT(ended.err, Catch::Contains("train: fork turned: optimizer sgd cannot take over the "
+                                          "state of the training's"));
+    CHECK(refused.weights("trunk/step16") == scene.weights("trunk/step16"));
+  }
+  SECTION("an optimizer that is not installed is told where it is written") {
+    SceneSettings other;
+    other.rest = "steps: 16, every: 4, forks: {a: {steps: 16, decay_steps: 6, optimizer: sum}}";
+    const TrainingScene refused(other);
+    const Ended ended = refused.run();
+    CHECK(ended.code == 2);
+    CHECK_THAT(ended.err, Catch::Contains("sum") && Catch::Contains("sam"));
+  }
+}
+
 TEST_CASE("training: what is there is not trained again, by any manifest", "[train]") {
   const TrainingScene scene({});
   scene.records();
