@@ -173,25 +173,35 @@ json compare(const LoadedRun& run, const Cell& cell, RunKnowledge& knowledge, Co
   return {{"cell", name}, {"key", cell.key}, {"value", before[0].value}};
 }
 
-// Trains again up to the first existing checkpoint and compares the weights with it; null if
-// nothing was trained.
+// Of a training, the first checkpoint that exists of the run and of each fork that steps by an
+// optimizer of its own.
+Training first_checkpoints(Training training, const TrainedStates& there) {
+  const std::vector<StateKeys> keys = state_keys(training);
+  std::vector<TrainingBranch> kept;
+  for (size_t i = 0; i < training.branches.size(); ++i) {
+    TrainingBranch branch = training.branches[i];
+    const auto exists = [&](int64_t step) { return there.has_weights(keys[i].at(step)); };
+    const auto first = std::find_if(branch.checkpoints.begin(), branch.checkpoints.end(), exists);
+    const bool found = first != branch.checkpoints.end() && (i == 0 || branch.optimizer);
+    branch.checkpoints = found ? std::vector{*first} : std::vector<int64_t>{};
+    branch.averages.clear();
+    if (i == 0 || found) {
+      kept.push_back(std::move(branch));
+    }
+  }
+  training.branches = std::move(kept);
+  return training;
+}
+
+// Trains again up to these checkpoints and compares the weights with theirs. The evidence is empty
+// if nothing was trained.
 json train_again(const Experiment& experiment, Context& context) {
+  json evidence = json::array();
   if (experiment.training == nullptr) {
-    return nullptr;
+    return evidence;
   }
-  Training training = *experiment.training;
-  TrainingBranch& branch = training.branches.front();
-  const StateKeys keys = state_keys(training).front();
   const TrainedStates there(context.home());
-  const auto first = std::find_if(branch.checkpoints.begin(), branch.checkpoints.end(),
-                                  [&](int64_t step) { return there.has_weights(keys.at(step)); });
-  if (first == branch.checkpoints.end()) {
-    return nullptr;
-  }
-  const int64_t step = *first;
-  branch.checkpoints = {step};
-  branch.averages.clear();
-  training.branches.resize(1);
+  const Training training = first_checkpoints(*experiment.training, there);
   const NewFolder scratch(context.home() / "adopt");  // never committed
   TrainOptions options;
   options.home = scratch.temporary();
@@ -199,18 +209,26 @@ json train_again(const Experiment& experiment, Context& context) {
   if (!outcome.failures.empty()) {
     throw outcome.failures.begin()->second;
   }
-  const auto hash = [&](const TrainedStates& states) {
-    return sha256_of(File(states.weights_path(keys.at(step)) / "model.safetensors"));
-  };
-  const std::string was = hash(there);
-  const std::string is = hash(TrainedStates(scratch.temporary()));
-  if (was != is) {
-    fail(QUENCH_FAILED_PRECONDITION,
-         "the new build trains other weights up to step {} (sha256 {}, the old one {}); it is not "
-         "adopted",
-         step, is.substr(0, 12), was.substr(0, 12));
+  const std::vector<StateKeys> keys = state_keys(training);
+  for (size_t i = 0; i < training.branches.size(); ++i) {
+    const TrainingBranch& branch = training.branches[i];
+    for (const int64_t step : branch.checkpoints) {
+      const auto hash = [&](const TrainedStates& states) {
+        return sha256_of(File(states.weights_path(keys[i].at(step)) / "model.safetensors"));
+      };
+      const std::string was = hash(there);
+      const std::string is = hash(TrainedStates(scratch.temporary()));
+      const std::string of = branch.name.empty() ? "" : " of branch " + printable(branch.name);
+      if (was != is) {
+        fail(QUENCH_FAILED_PRECONDITION,
+             "the new build trains other weights up to step {}{} (sha256 {}, the old one {}); it "
+             "is not adopted",
+             step, of, is.substr(0, 12), was.substr(0, 12));
+      }
+      evidence.push_back({{"training", step}, {"branch", branch.name}, {"sha256", was}});
+    }
   }
-  return {{"training", step}, {"sha256", was}};
+  return evidence;
 }
 
 // Whether plugins of this kind take part in a training.
@@ -284,7 +302,7 @@ size_t prove(const LoadedRun& run, std::vector<Rebuilt>& rebuilt, RunKnowledge& 
              const AdoptOptions& options, Context& context) {
   const Progress progress(context);
   std::map<std::string, json> computed;  // by key
-  std::map<uint64_t, json> trained;      // by job; null: nothing to train
+  std::map<uint64_t, json> trained;      // by job; empty: nothing to train
   std::mt19937 order{std::random_device()()};
   for (Rebuilt& each : rebuilt) {
     std::shuffle(each.cells.begin(), each.cells.end(), order);
@@ -304,9 +322,8 @@ size_t prove(const LoadedRun& run, std::vector<Rebuilt>& rebuilt, RunKnowledge& 
       if (!trained.contains(cell.job)) {
         trained[cell.job] = train_again(run.experiments[cell.job], context);
       }
-      if (!trained[cell.job].is_null()) {
-        each.pair.evidence.push_back(trained[cell.job]);
-      }
+      each.pair.evidence.insert(each.pair.evidence.end(), trained[cell.job].begin(),
+                                trained[cell.job].end());
     }
   }
   return computed.size();

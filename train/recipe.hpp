@@ -76,7 +76,7 @@ struct TrainingBranch {
   std::vector<LiveAverage> averages;
   // Of the data after `begin`: the seed of their order, in place of the recipe's.
   std::optional<uint64_t> order{};
-  // Of the steps after `begin`, in place of the recipe's; takes over the state of that one.
+  // Of the steps after `begin`, in place of the recipe's; it goes on from the state of that one.
   std::optional<TrainingOptimizer> optimizer{};
   int64_t steps() const { return *schedule.steps; }
 };

@@ -151,6 +151,7 @@ class Trainer {
 
   TrainOutcome run() {
     repair_.before_survey(training_, options_);
+    check_optimizers();
     while (const std::optional<TrainingSegment> segment = next()) {
       const std::string& branch = training_.branches[segment->branch].name;
       if (options_.on_branch) {
@@ -173,6 +174,45 @@ class Trainer {
   }
 
  private:
+  // Makes the optimizers of forks that are to be trained, before any step, and throws where one
+  // cannot go on from the state of the run's.
+  void check_optimizers() {
+    std::optional<std::vector<TensorInfo>> given;
+    for (const TrainingSegment& segment : survey_training(training_, states_)) {
+      const TrainingBranch& branch = training_.branches[segment.branch];
+      if (!branch.optimizer || branch.begin == 0) {
+        continue;
+      }
+      if (!given) {
+        given = TrainingModel(catalog_, training_.recipe).state_tensors();
+      }
+      const TrainingRecipe recipe = training_.recipe_of(branch);
+      const std::vector<TensorInfo> wanted = TrainingModel(catalog_, recipe).state_tensors();
+      const auto same = [](const TensorInfo& a, const TensorInfo& b) {
+        return a.name == b.name && a.shape == b.shape && same_dtype(a.dtype, b.dtype);
+      };
+      const auto [one, other] =
+          std::mismatch(given->begin(), given->end(), wanted.begin(), wanted.end(), same);
+      if (one != given->end() || other != wanted.end()) {
+        fail(
+            QUENCH_INVALID_ARGUMENT,
+            "train: fork {}: optimizer {} cannot go on from the state of {}: it keeps {}, that one "
+            "{}",
+            printable(branch.name), recipe.optimizer.plugin->id,
+            training_.recipe.optimizer.plugin->id, described(other, wanted.end()),
+            described(one, given->end()));
+      }
+    }
+  }
+
+  // "left_factor/w [96, 96] float64", or "no more".
+  template <typename At>
+  static std::string described(At tensor, At end) {
+    return tensor == end ? "no more"
+                         : fmt::format("{} {} {}", printable(tensor->name),
+                                       dtype_name(tensor->dtype), shape_text(tensor->shape));
+  }
+
   // The first segment of a branch that is neither complete nor failed.
   std::optional<TrainingSegment> next() const {
     for (TrainingSegment& segment : survey_training(training_, states_)) {

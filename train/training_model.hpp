@@ -60,6 +60,8 @@ class TrainingModel {
 
   // The weights to evaluate and save, in host memory; valid until the next step.
   std::span<const float> evaluated();
+  // What save_optimizer() writes.
+  std::vector<TensorInfo> state_tensors();
   void save_optimizer(TrainedStates& states, const std::string& key);
 
  private:
@@ -76,7 +78,6 @@ class TrainingModel {
   // Has the model compute with the weights of a flat vector in the memory of the others.
   void put_weights(const quench_tensor& vector);
   const FlatVector& made_evaluated();
-  std::vector<TensorInfo> state_tensors();
   void load_optimizer(const TrainedStates& states, const std::string& key);
 
   const TrainingRecipe& recipe_;

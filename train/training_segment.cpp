@@ -36,8 +36,7 @@ void check_is_there(const TrainedStates& states, const std::string& key, int64_t
 
 }  // namespace
 
-TrainingModel SegmentTrainer::open(Catalog& catalog, const TrainingBranch& branch,
-                                   const TrainingRecipe& recipe, int64_t from,
+TrainingModel SegmentTrainer::open(Catalog& catalog, const TrainingRecipe& recipe, int64_t from,
                                    const TrainedStates& states, const StateKeys& keys) {
   if (from == 0) {
     return TrainingModel(catalog, recipe);
@@ -47,13 +46,8 @@ TrainingModel SegmentTrainer::open(Catalog& catalog, const TrainingBranch& branc
   check(states, states.weights_path(key));
   try {
     return TrainingModel(catalog, recipe, states, key);
-  } catch (const Error& error) {
+  } catch (const Error&) {
     check_is_there(states, key, from);
-    if (branch.optimizer && from == branch.begin && error.code() == QUENCH_DATA_LOSS) {
-      fail(QUENCH_INVALID_ARGUMENT,
-           "train: fork {}: optimizer {} cannot take over the state of the training's: {}",
-           printable(branch.name), recipe.optimizer.plugin->id, error.what());
-    }
     throw;
   }
 }
@@ -71,8 +65,7 @@ SegmentTrainer::SegmentTrainer(Catalog& catalog, const Training& training,
       validation_(validation),
       state_seconds_(state_seconds),
       keys_(state_keys(training)[segment.branch]),
-      model_(
-          open(catalog, training.branches[segment.branch], recipe_, segment.from, states, keys_)),
+      model_(open(catalog, recipe_, segment.from, states, keys_)),
       averages_(catalog, branch_.averages, segment.averages, model_.size(),
                 recipe_.tokens_per_step()) {
   announce();
@@ -334,6 +327,10 @@ CheckpointFiles SegmentTrainer::files(int64_t step, const State& state) const {
   note["tokens"] = static_cast<uint64_t>(step) * recipe_.tokens_per_step();
   note["keeps_weights"] = state.keeps_weights;
   note["keeps_optimizer"] = state.keeps_optimizer;
+  if (branch_.optimizer) {
+    note["optimizer"] = {{"id", branch_.optimizer->plugin->id},
+                         {"params", branch_.optimizer->parameters}};
+  }
   return {recipe_.config, recipe_.tokenizer, note, recipe_.tokenizer_key};
 }
 

@@ -52,9 +52,8 @@ class SegmentTrainer {
     bool keeps_optimizer = true;
   };
 
-  static TrainingModel open(Catalog& catalog, const TrainingBranch& branch,
-                            const TrainingRecipe& recipe, int64_t from, const TrainedStates& states,
-                            const StateKeys& keys);
+  static TrainingModel open(Catalog& catalog, const TrainingRecipe& recipe, int64_t from,
+                            const TrainedStates& states, const StateKeys& keys);
   void take_over();
   void announce() const;
   void stand_on(int64_t step);

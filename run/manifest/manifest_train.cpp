@@ -44,7 +44,7 @@ const Fields<Fork> kFork([](Fields<Fork>& f) {
       "optimizer",
       [](const Catalog& catalog) { return plugin_schema(catalog, QUENCH_KIND_OPTIMIZER); },
       [](MappingReader& reader, Fork& fork) { fork.optimizer = read_plugin(reader, "optimizer"); },
-      "Optimizer of its steps, in place of the training's, whose state it takes over");
+      "Optimizer of its steps, in place of the training's, from whose state it goes on");
   f.choice("mark", &Fork::mark, branch_marks());
 });
 

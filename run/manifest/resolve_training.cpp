@@ -159,16 +159,24 @@ Trajectory TrainingResolver::resolve(const std::string& tokenizer, quench_device
     training_.reset();
     return {};
   }
+  bool sound = true;
   add_branch(spec_.branch, spec_.schedule, 0, spec_.every, spec_.at, spec_.place);
   for (const ManifestFork& fork : spec_.forks) {
     add_branch(fork.name, fork.schedule, fork.begin, fork.every, {}, fork.place);
     TrainingBranch& branch = training_->branches.back();
     branch.order = fork.order;
-    if (!fork.optimizer.id.empty() &&
-        !resolve_optimizer(fork.optimizer, branch.optimizer.emplace())) {
-      training_.reset();
-      return {};
+    if (!fork.optimizer.id.empty()) {
+      TrainingOptimizer own;
+      sound = resolve_optimizer(fork.optimizer, own) && sound;
+      // The run's own needs no other key.
+      if (sound && optimizer_key(own) != optimizer_key(training_->recipe.optimizer)) {
+        branch.optimizer = std::move(own);
+      }
     }
+  }
+  if (!sound) {
+    training_.reset();
+    return {};
   }
   keys_ = state_keys(*training_);
   Trajectory out;

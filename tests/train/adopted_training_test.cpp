@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "core/plugin/library/elf_file.hpp"
 #include "tests/support/answer.hpp"
@@ -11,6 +12,7 @@
 namespace fs = std::filesystem;
 using nlohmann::json;
 using quench::test::Ended;
+using quench::test::SceneSettings;
 using quench::test::TrainingScene;
 
 namespace {
@@ -68,6 +70,31 @@ TEST_CASE("adopt: trained states of another build of the optimizer count again",
   for (const auto& entry : fs::directory_iterator(scene.path() / "home")) {
     CHECK_FALSE(entry.path().filename().string().starts_with("adopt-"));
   }
+}
+
+TEST_CASE("adopt: another build of a fork's optimizer is proved by the fork's weights",
+          "[train][keys]") {
+  SceneSettings settings;
+  settings.rest =
+      "steps: 8, every: 8, forks: {flat: {steps: 8, decay_steps: 4, optimizer: {sam: {rho: 0.1}}}}";
+  const TrainingScene scene(settings);
+  scene.records();
+  put_rebuilt(scene.path() / "plugins", "optimizers/sam");
+  const size_t cells = counts(scene).at("done");
+  CHECK(cells == 1);  // that of the run
+  const Ended adopted =
+      quench_in(scene, "adopt", {"--plugin", "sam", "--reason", "nothing but its id", "--json"});
+  INFO(adopted.err);
+  REQUIRE(adopted.code == 0);
+  CHECK(counts(scene) == json{{"done", 2}});
+  const json answer = quench::test::data_of(adopted.out);
+  std::set<std::string> branches;
+  for (const json& one : answer.at("adopted").at(0).at("evidence")) {
+    if (one.contains("training")) {
+      branches.insert(one.at("branch").get<std::string>());
+    }
+  }
+  CHECK(branches == std::set<std::string>{"flat", "trunk"});
 }
 
 TEST_CASE("adopt: where the old weights are others, nothing is adopted", "[train][keys]") {

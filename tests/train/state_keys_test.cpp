@@ -44,6 +44,11 @@ TEST_CASE("state keys: a change of the recipe parts from the step after which it
   }
 }
 
+TEST_CASE("state keys: those of forks with an order stay as they are", "[train]") {
+  const StateKeys keys("recipe", wsd(600, 100), quench::RecipeChange{500, "order 1 "});
+  CHECK(keys.at(501) == "50f8e5716e9eeb818e56d7046f9a00e28355f55419cd3377bbbb3f9b4a5212f2");
+}
+
 TEST_CASE("state keys: a longer run has the keys of a shorter one", "[train]") {
   const StateKeys shorter("recipe", constant(300));
   const StateKeys longer("recipe", constant(3000));

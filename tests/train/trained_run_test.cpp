@@ -180,12 +180,13 @@ TEST_CASE("training: forks take the data in orders of their own", "[train]") {
   CHECK(scene.log("other")[10].at("lr") == scene.log("same")[10].at("lr"));
 }
 
-TEST_CASE("training: a fork may step by an optimizer of its own, from the state of the training's",
+TEST_CASE("training: a fork may step by an optimizer of its own, from the state of the run's",
           "[train]") {
   SceneSettings settings;
   settings.rest =
       "steps: 16, every: 4, forks: {plain: {steps: 16, decay_steps: 6}, still: {steps: 16, "
-      "decay_steps: 6, optimizer: {sam: {rho: 0}}}, flat: {steps: 16, decay_steps: 6, every: 3, "
+      "decay_steps: 6, optimizer: {sam: {rho: 0}}}, same: {steps: 16, decay_steps: 6, optimizer: "
+      "adamw}, flat: {steps: 16, decay_steps: 6, every: 3, "
       "optimizer: {sam: {rho: 0.1}}}}";
   const TrainingScene scene(settings);
   scene.records();
@@ -196,26 +197,50 @@ TEST_CASE("training: a fork may step by an optimizer of its own, from the state 
   CHECK(scene.log("flat")[10].at("loss") == scene.log("plain")[10].at("loss"));  // before its step
   CHECK(scene.log("flat")[11].at("loss") != scene.log("plain")[11].at("loss"));
   CHECK(scene.weights("flat/step16") != scene.weights("plain/step16"));
+  // The run's own optimizer needs no training of its own.
+  CHECK(fs::canonical(scene.path() / "runs/m/checkpoints/same/step16") ==
+        fs::canonical(scene.path() / "runs/m/checkpoints/plain/step16"));
+  const auto note =
+      nlohmann::json::parse(
+          quench::test::read_file(scene.path() / "runs/m/checkpoints/flat/step16/training.json"))
+          .at("training");
+  CHECK(note.at("optimizer").at("id") == "sam");
+  CHECK(note.at("optimizer").at("params").at("rho") == 0.1);
+}
 
-  SECTION("its state must be that of the training's") {
-    SceneSettings other;
-    other.rest =
-        "steps: 16, every: 4, forks: {turned: {steps: 16, decay_steps: 6, optimizer: {sgd: {}}}}";
-    const TrainingScene refused(other);
-    const Ended ended = refused.run();
-    CHECK(ended.code == 1);
-    CHECK_THAT(ended.err, Catch::Contains("train: fork turned: optimizer sgd cannot take over the "
-                                          "state of the training's"));
-    CHECK(refused.weights("trunk/step16") == scene.weights("trunk/step16"));
+TEST_CASE("training: a fork's optimizer that keeps another state is refused before a step",
+          "[train]") {
+  const std::string optimizer = GENERATE("{sgd: {}}", "soap", "{sam: {betas: [0.9, 1.5]}}");
+  SceneSettings settings;
+  settings.rest =
+      "steps: 16, every: 4, forks: {turned: {steps: 16, decay_steps: 6, optimizer: " + optimizer +
+      "}}";
+  const TrainingScene scene(settings);
+  const Ended ended = scene.run();
+  INFO(ended.err);
+  CHECK(ended.code != 0);
+  if (optimizer == "{sgd: {}}") {
+    CHECK_THAT(ended.err,
+               Catch::Contains("train: fork turned: optimizer sgd cannot go on from the state of "
+                               "adamw: it keeps momentum/") &&
+                   Catch::Contains(", that one first_moment/"));
   }
-  SECTION("an optimizer that is not installed is told where it is written") {
-    SceneSettings other;
-    other.rest = "steps: 16, every: 4, forks: {a: {steps: 16, decay_steps: 6, optimizer: sum}}";
-    const TrainingScene refused(other);
-    const Ended ended = refused.run();
-    CHECK(ended.code == 2);
-    CHECK_THAT(ended.err, Catch::Contains("sum") && Catch::Contains("sam"));
+  CHECK_FALSE(fs::exists(scene.path() / "home/training"));
+}
+
+TEST_CASE("training: a sweep may go over a fork's optimizers", "[train]") {
+  SceneSettings settings;
+  settings.rest = "steps: 12, every: 12, forks: {end: {steps: 12, decay_steps: 4}}";
+  settings.sweep = "sweep: {train.forks.end.optimizer: [adamw, {sam: {rho: 0.1}}]}\n";
+  const TrainingScene scene(settings);
+  const auto records = scene.records();
+  std::map<std::string, std::set<double>> losses;  // by branch
+  for (const auto& record : records) {
+    losses[record.at("checkpoint").at("branch").get<std::string>()].insert(
+        record.at("value").get<double>());
   }
+  CHECK(losses.at("trunk").size() == 1);
+  CHECK(losses.at("end").size() == 2);
 }
 
 TEST_CASE("training: what is there is not trained again, by any manifest", "[train]") {

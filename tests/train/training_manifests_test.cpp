@@ -43,6 +43,17 @@ TEST_CASE("train section: an unknown optimizer and parameter are told", "[train]
   says(complaint(settings), "optimizer adamw:");
 }
 
+TEST_CASE("train section: every fork's wrong optimizer is told at its place", "[train][config]") {
+  SceneSettings settings;
+  settings.rest =
+      "steps: 12, forks: {f: {steps: 12, decay_steps: 6, optimizer: sam2}, g: {steps: 12, "
+      "decay_steps: 6, optimizer: {sam: {rho: -1}}}}";
+  const std::string text = complaint(settings);
+  says(text, "m.yaml:3:");
+  says(text, "no optimizer is called sam2; did you mean sam?");
+  says(text, "optimizer sam: rho: got -1, wanted at least 0");
+}
+
 TEST_CASE("train section: forks start where the rate is constant", "[train][config]") {
   SceneSettings settings;
   settings.rest = "steps: 12, forks: {f: {steps: 12, decay_steps: 11}}";
