@@ -5,16 +5,17 @@
 // | betas        | number list | [0.9, 0.95] | [0, 1) | decay of the first and second moment    |
 // | epsilon      | number      | 1e-8        | >= 0   | added to the root of the second moment  |
 // | weight_decay | number      | 0.1         | >= 0   | λ                                       |
-// | decoupled    | bool        | false       |        | false: a step removes lr·λ of a weight, |
-// |              |             |             |        | as torch.optim.AdamW; true: (lr/peak)·λ |
-// | decay        | choice      |             |        | coupled if not set; independent: as     |
-// |              |             |             |        | decoupled; corrected: lr·(lr/peak)·λ    |
+// | decoupled    | bool        | false       |        | older name of decay: independent        |
+// | decay        | choice      |             |        | what a step removes of a weight:        |
+// |              |             |             |        | coupled, if not set: lr·λ, as           |
+// |              |             |             |        | torch.optim.AdamW; independent:         |
+// |              |             |             |        | (lr/peak)·λ; corrected: lr·(lr/peak)·λ  |
 //
 //   optimizer: {adamw: {betas: [0.9, 0.95], weight_decay: 0.1}}
 //
 // Loshchilov and Hutter, "Decoupled Weight Decay Regularization", ICLR 2019, algorithm 2. With
-// `decoupled`, s_t = lr_t/peak as in their equation 12, so that rate and decay can be set
-// separately; others call that independent. `corrected` is AdamC (Defazio, "Why Gradients Rapidly
+// `independent`, s_t = lr_t/peak as in their equation 12, so that rate and decay can be set
+// separately. `corrected` is AdamC (Defazio, "Why Gradients Rapidly
 // Increase Near the End of Training", arXiv 2506.02285, algorithm 2): hidden matrices, whose length
 // a normalization takes away, lose lr·(lr/peak)·λ, so that the ratio of gradient and weight does
 // not move with the schedule; embeddings and the output head lose lr·λ. State: both moments,

@@ -7,7 +7,7 @@
 // | epsilon                | number      | 1e-8        | >= 0     | of Adam                      |
 // | factor_epsilon         | number      | 1e-12       | >= 0     | added to a factor's diagonal |
 // | weight_decay           | number      | 0.1         | >= 0     | λ                            |
-// | decoupled              | bool        | false       |          | older name of independent    |
+// | decoupled              | bool        | false       |          | as of adamw                  |
 // | decay                  | choice      |             |          | as of adamw                  |
 // | precondition_frequency | int         | 10          | >= 1     | steps between inverse roots  |
 // | max_precond_dim        | int         | 2048        | 1..16384 | a longer side has none       |

@@ -19,8 +19,7 @@ struct DecaySettings {
 
   // Throws kit::Error where both names of the decay are set.
   void check() const {
-    kit::expects(!decoupled || decay.value_or("coupled") == "coupled",
-                 "decoupled: got true beside a `decay`, wanted one of them");
+    kit::expects(!decoupled || !decay, "decoupled: got true beside a `decay`, wanted one of them");
   }
 
   // The share of a weight that a step removes. Coupled to the rate: lr·λ, as torch.optim.AdamW.

@@ -6,7 +6,7 @@
 // | betas                  | number list | [0.95, 0.95] | [0, 1)   | decay of the moments         |
 // | epsilon                | number      | 1e-8         | >= 0     | added to the root            |
 // | weight_decay           | number      | 0.1          | >= 0     | λ                            |
-// | decoupled              | bool        | false        |          | older name of independent    |
+// | decoupled              | bool        | false        |          | as of adamw                  |
 // | decay                  | choice      |              |          | as of adamw                  |
 // | precondition_frequency | int         | 10           | >= 1     | steps between new eigenbases |
 // | max_precond_dim        | int         | 2048         | 1..16384 | a longer side keeps its own  |

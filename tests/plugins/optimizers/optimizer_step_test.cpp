@@ -160,8 +160,9 @@ TEST_CASE("each optimizer with weight decay has the same three decays", "[optimi
 TEST_CASE("optimizers refuse two names for their decay", "[optimizers]") {
   const std::string id = GENERATE("adamw", "sgd", "schedule_free_adamw", "muon", "soap", "shampoo",
                                   "sam", "trace_penalty", "noise_injection", "qat");
+  const std::string decay = GENERATE("coupled", "independent", "corrected");
   const quench_item& item = plugin_item(library_of(id), "optimizer");
-  const std::string json = complete_parameters(item, {{"decoupled", true}, {"decay", "corrected"}});
+  const std::string json = complete_parameters(item, {{"decoupled", true}, {"decay", decay}});
   quench_error error{sizeof error, 0, {}};
   quench_optimizer* made = nullptr;
   CHECK(table_of<quench_optimizer_table>(item).create(json.data(), json.size(), &made, &error) !=
