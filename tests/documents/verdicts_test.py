@@ -665,6 +665,12 @@ class Collected(unittest.TestCase):
         record = {"metric": "error_decomposition", "label": "error_decomposition", "value": 0.5, "details": {"weight_kurtosis": {"a": 1.0, "b": 4.0, "c": None}}}
         self.assertEqual(of(record), ("decomposition", {"relative_error": 0.5, "weight_kurtosis": 2.5}, ""))
 
+    def test_the_unit_of_a_contrast_of_curvature_is_its_name_under_any_label(self):
+        of, row = collect_program().unit_of, {"unit": "nats/token"}
+        self.assertEqual([of({"of": what}, row) for what in ("hessian", "hessian all/trace", "relative", "relative/trace", "taylor", "hessian/other")],
+                         ["λ₁", "trace", "λ₁", "trace", "nats/token", "nats/token"])
+        self.assertEqual(of({}, row), "nats/token")
+
     def test_of_taylor_terms_the_last_step_of_each_line_is_kept(self):
         place = {"point": "", "averaging": ""}
         rows = [{**place, "table": table, "branch": branch, "step": step}
