@@ -18,6 +18,7 @@ INTERVENTIONS = [  # (name, manifest, with it, without it)
     ("decay over half of the steps", "annealing_tiny", LONG, CONSTANT_OF_BOTH),
     ("decay over a tenth, beside half", "annealing_tiny", SHORT, LONG),
     ("SAM, after a decay over a tenth", "annealing_tiny", {**SHORT, "point": "sam.rho=0.1 sam.weight_decay=0.1"}, SHORT),
+    ("SAM in a decay over a tenth alone", "late_sam_tiny", {"branch": "flat", "step": 1200}, {"branch": "plain", "step": 1200}),
     ("decay as 1−√, beside linear", "cooldowns_tiny", {"branch": "root", "step": 1200}, {"branch": "linear", "step": 1200}),
     ("decay to a tenth, beside to 0", "cooldowns_tiny", {"branch": "tenth", "step": 1200}, {"branch": "linear", "step": 1200}),
     ("average (LAWA 5 × 50)", "sharpness_tiny", {**CONSTANT, "averaging": "lawa every=50"}, CONSTANT),

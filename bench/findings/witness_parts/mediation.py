@@ -14,6 +14,7 @@ KNOWN = {  # (file, with the intervention, without it); None: the other point of
     "decay over half of the steps": ("annealing_tiny", (ADAMW, "long", "", 1200), (ADAMW, "trunk", "", 1200)),
     "decay over a tenth, beside half": ("annealing_tiny", (ADAMW, "short", "", 1200), (ADAMW, "long", "", 1200)),
     "SAM, after a decay over a tenth": ("annealing_tiny", ("sam.rho=0.1 sam.weight_decay=0.1", "short", "", 1200), (ADAMW, "short", "", 1200)),
+    "SAM in a decay over a tenth alone": ("late_sam_tiny", ("", "flat", "", 1200), ("", "plain", "", 1200)),
     "decay as 1−√, beside linear": ("cooldowns_tiny", ("", "root", "", 1200), ("", "linear", "", 1200)),
     "decay to a tenth, beside to 0": ("cooldowns_tiny", ("", "tenth", "", 1200), ("", "linear", "", 1200)),
     "average (LAWA 5 × 50)": ("sharpness_tiny", ("", "trunk", "lawa every=50", 1200), TRUNK),
