@@ -7,6 +7,8 @@
 #include <optional>
 #include <set>
 
+#include "core/checkpoint/dtype.hpp"
+#include "core/checkpoint/tensor_source.hpp"
 #include "core/plugin/services/host_services.hpp"
 #include "core/store/fingerprints.hpp"
 #include "train/live_averages.hpp"
