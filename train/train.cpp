@@ -179,6 +179,12 @@ class Trainer {
   // Makes the optimizers of forks that are to be trained, before any step, and throws where one
   // cannot go on from the state of the run's.
   void check_optimizers() {
+    const auto has_its_own = [](const TrainingBranch& branch) {
+      return branch.optimizer.has_value();
+    };
+    if (std::none_of(training_.branches.begin(), training_.branches.end(), has_its_own)) {
+      return;
+    }
     std::optional<std::vector<TensorInfo>> given;
     for (const TrainingSegment& segment : survey_training(training_, states_)) {
       const TrainingBranch& branch = training_.branches[segment.branch];
